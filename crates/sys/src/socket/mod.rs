@@ -1,5 +1,6 @@
 //! Sockets with every option said aloud: nothing is left to a default that differs elsewhere.
 
+mod apart;
 pub(crate) mod stamps;
 pub mod unix;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 
+pub use self::apart::reserve_apart;
 use crate::Errno;
 
 /// Listens on `address`, without blocking and without delay of small segments (accepted

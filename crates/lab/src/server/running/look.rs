@@ -77,7 +77,7 @@ impl Running {
     /// SRV-01: whoever owns the listening socket must be in the tree that we started.
     fn look_at_listener(&mut self) {
         let root = Path::new("/proc");
-        let Ok(listeners) = ears(self.port(), self.speaks.protocol) else {
+        let Ok(listeners) = ears(self.port(), self.address, self.speaks.protocol) else {
             self.facts.listener_is_ours = None;
             return;
         };

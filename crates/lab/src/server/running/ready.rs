@@ -19,8 +19,8 @@ impl Running {
             if let Some(why) = self.ended(AT_ONCE) {
                 return Err(self.failed(why));
             }
-            let is_heard =
-                !listens || ears::ears(port, protocol).is_ok_and(|found| !found.is_empty());
+            let is_heard = !listens
+                || ears::ears(port, self.address, protocol).is_ok_and(|found| !found.is_empty());
             let count = self.processes().len();
             if is_heard && count >= processes {
                 return Ok(());

@@ -12,6 +12,9 @@ use super::{Running, shared};
 
 /// How long it may take to end connections that we have closed.
 const DRAIN_LIMIT: Duration = Duration::from_secs(3);
+/// How long to wait before it is asked again, at first and in the end.
+const FIRST_PAUSE: Duration = Duration::from_micros(200);
+const LAST_PAUSE: Duration = Duration::from_millis(10);
 
 impl Running {
     /// Waits until it has ended every connection. Says what is left if that takes too long.
@@ -21,6 +24,7 @@ impl Running {
             return Ok(());
         }
         let until = Instant::now() + DRAIN_LIMIT;
+        let mut pause = FIRST_PAUSE;
         loop {
             // Where the kernel does not tell, it has been asked for nothing for a moment. Nor does
             // it know connections of QUIC: of their end the generator told the server.
@@ -34,7 +38,9 @@ impl Running {
                     DRAIN_LIMIT.as_secs()
                 ));
             }
-            std::thread::sleep(Duration::from_micros(200));
+            // To ask costs the kernel a walk over all connections of this machine.
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LAST_PAUSE);
         }
     }
 

@@ -186,6 +186,23 @@ fn an_experiment_says_which_program_is_started() {
     );
 }
 
+/// Whoever listens on the same port of another address takes nothing from the server.
+#[test]
+fn a_server_on_the_same_port_of_another_address_is_a_stranger_to_nobody() {
+    let Some(installed) = stranger("nginx") else {
+        return crate::testing::not_run("nginx is not installed");
+    };
+    let place = place();
+    let mut running = Running::start(&start(&place, &installed, Preset::Tuned)).unwrap();
+    let elsewhere = (Ipv4Addr::new(127, 0, 0, 9), running.port());
+    let other = std::net::TcpListener::bind(elsewhere).unwrap();
+    running.look_before();
+    let facts = running.look_after();
+    assert_eq!(facts.listener_is_ours, Some(true), "{facts:?}");
+    drop(other);
+    running.stop();
+}
+
 /// In both presets, with more connections than `backlog` that may wait to be accepted.
 fn starts_answers_and_leaves_nothing_behind(
     installed: &Installed,

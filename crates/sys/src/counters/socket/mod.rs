@@ -31,12 +31,17 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Whether a connection to `address` may come to it. An IPv6 socket that listens everywhere
-    /// counts for IPv4 too, unless it says otherwise, which is not told here.
+    /// Whether a connection to `address` may come to it.
     pub fn answers(&self, address: IpAddr) -> bool {
-        let (ours, asked) = (self.address.to_canonical(), address.to_canonical());
-        ours == asked || (ours.is_unspecified() && (ours.is_ipv6() || asked.is_ipv4()))
+        hears(self.address, address)
     }
+}
+
+/// Whether a socket bound to `bound` may hear who asks `address`. An IPv6 socket that is bound to
+/// no address counts for IPv4 too, unless it says otherwise, which is not told here.
+fn hears(bound: IpAddr, address: IpAddr) -> bool {
+    let (ours, asked) = (bound.to_canonical(), address.to_canonical());
+    ours == asked || (ours.is_unspecified() && (ours.is_ipv6() || asked.is_ipv4()))
 }
 
 /// All listening sockets on `port` in this network namespace, IPv4 and IPv6.

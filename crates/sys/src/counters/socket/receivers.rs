@@ -19,6 +19,13 @@ pub struct Receiver {
     pub inode: u64,
 }
 
+impl Receiver {
+    /// Whether a datagram to `address` may come to it.
+    pub fn answers(&self, address: IpAddr) -> bool {
+        super::hears(self.address, address)
+    }
+}
+
 /// All of them on `port`, IPv4 and IPv6, as `proc` tells.
 pub fn receivers(proc: &Path, port: u16) -> io::Result<Vec<Receiver>> {
     let mut found = parse(&fs::read_to_string(proc.join("net/udp"))?);

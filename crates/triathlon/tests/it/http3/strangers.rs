@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::{LARGE, LOOPS, all_of_them_right, all_right, files};
 use crate::support::process::{Running, load};
-use crate::support::{need, needs_python, reserve, wait_until};
+use crate::support::{need, needs_python, reserve_apart, wait_until};
 use crate::tls::Files;
 
 /// Python with aioquic, for test `name`; none if that is not to run here.
@@ -116,7 +116,7 @@ impl Caddy {
         for (name, content) in files {
             std::fs::write(folder.path().join("www").join(name), content).expect("a file");
         }
-        let reserved = reserve();
+        let reserved = reserve_apart();
         let port = reserved.address.port();
         let config = format!(
             "{{\n admin off\n auto_https off\n servers {{\n  protocols h1 h2 h3\n }}\n}}\n\

@@ -28,7 +28,16 @@ pub(crate) struct Reserved {
 
 /// Reserves a port of 127.0.0.1.
 pub(crate) fn reserve() -> Reserved {
-    let kept = socket::reserve((Ipv4Addr::LOCALHOST, 0).into()).expect("loopback has a free port");
+    keep(socket::reserve((Ipv4Addr::LOCALHOST, 0).into()))
+}
+
+/// Reserves one at which a server of HTTP/3 receives datagrams, too.
+pub(crate) fn reserve_apart() -> Reserved {
+    keep(socket::reserve_apart(Ipv4Addr::LOCALHOST.into()))
+}
+
+fn keep(kept: std::io::Result<OwnedFd>) -> Reserved {
+    let kept = kept.expect("loopback has a free port");
     let address = socket::local_address(&kept).expect("it is bound");
     Reserved {
         address,
