@@ -4,17 +4,16 @@
 //! base64) is read by any HdrHistogram tool. Recording is a shift, a subtraction and four adds;
 //! with [`Shape::TOTAL`] an array is 265 KiB, of which only touched pages cost memory.
 
+mod hdr;
 mod pair;
 mod support;
 mod thin;
 
 use std::fmt;
+use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::serialization::{
-    Deserializer as HdrDeserializer, Serializer as _, V2DeflateSerializer,
-};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use pair::{Pair, Which};
@@ -79,6 +78,11 @@ impl Shape {
             (row - 1, (index as u64 & ((1 << half) - 1)) + (1 << half))
         };
         (sub_bucket << (bucket + unit), 1 << (bucket + unit))
+    }
+
+    /// The lowest value that is told from zero.
+    const fn lowest(self) -> u64 {
+        1 << self.unit_magnitude
     }
 
     const fn len(self) -> usize {
@@ -181,10 +185,12 @@ impl Distribution {
     /// If the shapes differ.
     pub fn merge(&mut self, other: &Self) {
         assert_eq!(self.shape, other.shape, "distributions of one shape merge");
-        if other.count > 0 {
-            for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-                *mine += theirs;
-            }
+        let used = other.used();
+        for (mine, theirs) in self.counts[used.clone()]
+            .iter_mut()
+            .zip(&other.counts[used])
+        {
+            *mine += theirs;
         }
         self.count += other.count;
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
@@ -196,9 +202,8 @@ impl Distribution {
 
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
-        if self.count > 0 {
-            self.counts.fill(0);
-        }
+        let used = self.used();
+        self.counts[used].fill(0);
         self.count = 0;
         self.sum_ns = 0;
         self.min_ns = u64::MAX;
@@ -279,8 +284,8 @@ impl Distribution {
             return None;
         }
         let mut seen = 0;
-        for (index, n) in self.counts.iter().enumerate() {
-            seen += n;
+        for index in self.used() {
+            seen += self.counts[index];
             if seen >= rank {
                 let (lowest, width) = self.shape.range_of(index);
                 return Some(Span::from_ns(
@@ -297,46 +302,31 @@ impl Distribution {
             .shape
             .index_of(bound.as_ns().min(Shape::HIGHEST.as_ns()))
             + 1;
-        self.counts[from.min(self.counts.len())..]
-            .iter()
-            .sum::<u64>()
-            + self.censored
+        let used = self.used();
+        let above = from.clamp(used.start, used.end)..used.end;
+        self.counts[above].iter().sum::<u64>() + self.censored
     }
 
     /// Each non-empty bucket: its lowest value, its width and its count, in order.
     pub fn buckets(&self) -> impl Iterator<Item = (Span, Span, u64)> + '_ {
-        self.counts
-            .iter()
-            .enumerate()
-            .filter(|(_, n)| **n > 0)
-            .map(|(index, n)| {
-                let (lowest, width) = self.shape.range_of(index);
-                (Span::from_ns(lowest), Span::from_ns(width), *n)
-            })
+        let used = self.used().map(|index| (index, self.counts[index]));
+        used.filter(|(_, n)| *n > 0).map(|(index, n)| {
+            let (lowest, width) = self.shape.range_of(index);
+            (Span::from_ns(lowest), Span::from_ns(width), n)
+        })
     }
 
-    /// As an HdrHistogram of nanoseconds.
-    fn to_hdr(&self) -> hdrhistogram::Histogram<u64> {
-        let mut hdr = hdrhistogram::Histogram::new_with_bounds(
-            1 << self.shape.unit_magnitude,
-            Shape::HIGHEST.as_ns(),
-            self.shape.digits,
-        )
-        .expect("the bounds are valid");
-        for (lowest, _, n) in self.buckets() {
-            hdr.record_n(lowest.as_ns(), n)
-                .expect("a bucket is within the bounds");
+    /// The indices between which all is that was counted: a few hundred of tens of thousands.
+    fn used(&self) -> Range<usize> {
+        if self.count == 0 {
+            return 0..0;
         }
-        hdr
+        self.shape.index_of(self.min_ns)..self.shape.index_of(self.max_ns) + 1
     }
 
     /// HDR V2, zlib, base64: the form that HdrHistogram tools exchange.
     pub fn to_base64(&self) -> String {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.to_hdr(), &mut bytes)
-            .expect("writing to memory does not fail");
-        BASE64.encode(bytes)
+        BASE64.encode(hdr::write(self))
     }
 }
 
@@ -435,16 +425,8 @@ impl File {
         };
         let bytes = BASE64.decode(&self.histogram);
         let bytes = bytes.map_err(|error| error.to_string())?;
-        let hdr: hdrhistogram::Histogram<u64> = HdrDeserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|error| format!("histogram: {error:?}"))?;
-        let mut distribution = Distribution::new(shape);
-        for value in hdr.iter_recorded() {
-            distribution.record_n(
-                Span::from_ns(value.value_iterated_to()),
-                value.count_at_value(),
-            );
-        }
+        let distribution = hdr::read(&bytes, shape);
+        let mut distribution = distribution.map_err(|why| format!("histogram: {why}"))?;
         if distribution.count != self.count {
             return Err(format!(
                 "the histogram holds {} values, the count says {}",
@@ -452,9 +434,17 @@ impl File {
             ));
         }
         if self.count > 0 {
+            let used = distribution.used();
             distribution.sum_ns = self.sum_ns;
-            distribution.min_ns = self.min_ns;
-            distribution.max_ns = self.max_ns;
+            distribution.min_ns = self.min_ns.min(Shape::HIGHEST.as_ns());
+            distribution.max_ns = self.max_ns.min(Shape::HIGHEST.as_ns());
+            let stated = distribution.used();
+            if stated.start > used.start || stated.end < used.end {
+                return Err(format!(
+                    "the histogram holds values that are not between {} and {} ns",
+                    self.min_ns, self.max_ns
+                ));
+            }
         }
         distribution.clamped = self.clamped;
         distribution.censored = self.censored;

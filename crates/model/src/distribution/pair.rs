@@ -57,10 +57,9 @@ impl Pair {
     pub fn widen(self) -> [Distribution; 2] {
         let Self { counts, mut wide } = self;
         for (which, wide) in wide.iter_mut().enumerate() {
-            if wide.count > 0 {
-                for (wide, narrow) in wide.counts.iter_mut().zip(&counts) {
-                    *wide += u64::from(narrow[which]);
-                }
+            let used = wide.used();
+            for (wide, narrow) in wide.counts[used.clone()].iter_mut().zip(&counts[used]) {
+                *wide += u64::from(narrow[which]);
             }
         }
         wide

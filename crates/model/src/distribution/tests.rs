@@ -172,3 +172,21 @@ fn a_thinned_one_reads_the_same_where_it_is_read() {
     let empty = Distribution::default();
     assert_eq!(empty.thinned(&exact), empty);
 }
+
+#[test]
+fn a_file_whose_values_lie_outside_of_its_ends_is_refused() {
+    let mut distribution = Distribution::default();
+    (1..=100).for_each(|ms| distribution.record(Span::from_ms(ms)));
+    let good = serde_json::to_value(&distribution).unwrap();
+    for (end, ns) in [("min_ns", 2_000_000), ("max_ns", 99_000_000)] {
+        let mut bad = good.clone();
+        bad[end] = ns.into();
+        let error = serde_json::from_value::<Distribution>(bad).unwrap_err();
+        assert!(error.to_string().contains("not between"), "{error}");
+    }
+    let mut late = good;
+    late["max_ns"] = u64::MAX.into();
+    let read: Distribution = serde_json::from_value(late).unwrap();
+    assert_eq!(read.max(), Some(Shape::HIGHEST));
+    assert_eq!(read.quantile(1.0), Some(Span::from_ns(100_007_935)));
+}

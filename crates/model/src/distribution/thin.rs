@@ -29,8 +29,9 @@ impl Distribution {
         let mut thin = self.clone();
         let mut seen = 0;
         let mut kept = None;
-        for (index, count) in self.counts.iter().enumerate() {
-            if *count == 0 {
+        for index in self.used() {
+            let count = self.counts[index];
+            if count == 0 {
                 continue;
             }
             seen += count;

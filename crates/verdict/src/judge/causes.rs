@@ -10,7 +10,6 @@ use serde_json::json;
 
 use crate::check::Judgement;
 use crate::checks;
-use crate::set::Entry;
 
 /// Rules that know why, each with the rules that see what comes of it, from the most certain to the
 /// least: where several found something, the first one explains.
@@ -72,20 +71,15 @@ fn take_over(cause: &mut Finding, of_it: Vec<Finding>) -> (Vec<String>, Vec<Find
     (told, back)
 }
 
-/// Whether a rule that judges a trial alone objected to this one, beyond a note.
-fn doubts(entry: &Entry, rule: &str) -> bool {
-    let mut answers = checks::ALL.iter().zip(&entry.answers);
-    answers.any(|(check, answer)| {
-        let found = match answer {
-            Some(Judgement::Found(found)) if check.id == rule => found,
-            _ => return false,
-        };
-        let touches = |claim: &Claim| found.severity_of(*claim) > Some(Severity::Note);
-        entry.claims.iter().any(touches)
+/// Whether something that is neither generator nor server disturbed a trial that makes `claims`:
+/// whether a rule that knows why objected to one of them, beyond a note.
+pub(crate) fn is_disturbed(claims: &[Claim], answers: &[Option<Judgement>]) -> bool {
+    let mut found = checks::ALL.iter().zip(answers);
+    found.any(|(check, answer)| match answer {
+        Some(Judgement::Found(found)) if CAUSES.iter().any(|(cause, _)| *cause == check.id) => {
+            let touches = |claim: &Claim| found.severity_of(*claim) > Some(Severity::Note);
+            claims.iter().any(touches)
+        }
+        _ => false,
     })
-}
-
-/// Whether something that is neither generator nor server disturbed this trial.
-pub(crate) fn is_disturbed(entry: &Entry) -> bool {
-    CAUSES.iter().any(|(cause, _)| doubts(entry, cause))
 }

@@ -117,6 +117,8 @@ pub(crate) struct Entry {
     /// What the rules that judge by the trial alone answered, in the order of the table; none for
     /// those that look across.
     pub(crate) answers: Vec<Option<Judgement>>,
+    /// Whether something that is neither generator nor server disturbed it.
+    pub(crate) is_disturbed: bool,
     /// What the shares of its agents are worth; none where one machine made it.
     pub(crate) shares: Vec<(String, Verdict)>,
     /// Whether anything was read of the machine that the trial itself is of.
@@ -137,7 +139,8 @@ impl Entry {
                 }
                 Judge::Alone(_) => Some(Judgement::NotApplicable),
             })
-            .collect();
+            .collect::<Vec<_>>();
+        let is_disturbed = crate::judge::is_disturbed(&claims, &answers);
         let times = &record.response_time;
         let quantile = |q: f64| match read(times, q) {
             Reading::Value(span) => Some(span.as_us_f64()),
@@ -188,6 +191,7 @@ impl Entry {
             overload: trial.context.overload,
             doctor: before(trial),
             answers,
+            is_disturbed,
             shares: judged(trial),
             is_machine_read: trial.environment.kernel.is_some(),
         }
@@ -322,7 +326,7 @@ impl<'a> Peers<'a> {
     pub(crate) fn undisturbed(&self, trials: &'a [usize]) -> impl Iterator<Item = &'a Entry> {
         let entries = self.entries();
         let each = trials.iter().map(|trial| &entries[*trial]);
-        each.filter(|entry| !crate::judge::is_disturbed(entry))
+        each.filter(|entry| !entry.is_disturbed)
     }
 
     /// Trials of other servers in the same round with the same load.

@@ -6,7 +6,7 @@
 //! object with the Nth set of keys, `[N` for a list of N. An empty line is the line before it
 //! again. A column that is as another one is has that one's place, after `=`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 64;
 /// What documents are put down in.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
-    columns: BTreeMap<String, Column>,
+    columns: HashMap<String, Column>,
     keys: Vec<Vec<String>>,
     known: BTreeMap<Vec<String>, usize>,
 }
@@ -92,7 +92,8 @@ impl Writer {
     pub(super) fn finish(self) -> (BTreeMap<String, String>, Vec<Vec<String>>) {
         let mut places: BTreeMap<String, String> = BTreeMap::new();
         let mut columns = BTreeMap::new();
-        for (path, Column { text, .. }) in self.columns {
+        let sorted: BTreeMap<String, Column> = self.columns.into_iter().collect();
+        for (path, Column { text, .. }) in sorted {
             let text = match places.get(&text) {
                 Some(place) => format!("={place}"),
                 None => {
@@ -109,7 +110,7 @@ impl Writer {
 /// What documents are read from.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
-    columns: BTreeMap<&'a str, Lines<'a>>,
+    columns: HashMap<&'a str, Lines<'a>>,
     keys: &'a [Vec<String>],
     /// Bytes that may still be made.
     left: usize,
