@@ -304,7 +304,15 @@ fn those_that_can_test_their_configuration_do() {
     assert_eq!(
         tested,
         [
-            "apache", "caddy", "h2o", "haproxy", "lighttpd", "nginx", "tomcat", "varnish"
+            "apache",
+            "caddy",
+            "h2o",
+            "haproxy",
+            "lighttpd",
+            "nginx",
+            "tomcat",
+            "trafficserver",
+            "varnish"
         ]
     );
 }

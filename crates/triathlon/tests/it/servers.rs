@@ -20,7 +20,7 @@ fn tiny(server: &str, results: &Path, more: &[&str]) -> Run {
     let mut arguments = vec!["lab", "--no-lock", "first-heat", &server, "rounds=1"];
     arguments.extend(["repeats=0", "calm=0s"]);
     arguments.push("connections=[2]");
-    arguments.extend(["duration=200ms", "warmup=20ms", "--hiccups", "0s"]);
+    arguments.extend(["duration=100ms", "warmup=20ms", "--hiccups", "0s"]);
     arguments.extend(["--results", &results]);
     arguments.extend(more);
     triathlon(arguments)
@@ -119,7 +119,7 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
     // What programs take is read from the kernel's clock, which has steps.
     let duration = match handlers.iter().any(|name| name.contains("cgi")) {
         true => "500ms",
-        false => "150ms",
+        false => "100ms",
     };
     let text = format!(
         "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\n\
@@ -540,18 +540,6 @@ fn a_broken_configuration_is_told_by_the_products_own_test() {
     if need(name, ["nginx"]).is_none() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let broken = folder.path().join("nginx");
-    fs::create_dir(&broken).unwrap();
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers/nginx");
-    for entry in fs::read_dir(own).unwrap() {
-        let entry = entry.unwrap();
-        let text = fs::read_to_string(entry.path()).unwrap();
-        let text = text.replace("http {\n", "http {\n    no_such_word on;\n");
-        fs::write(broken.join(entry.file_name()), text).unwrap();
-    }
-    let servers = folder.path().display().to_string();
-    let results = tempfile::tempdir().unwrap();
     let told = [
         "test of its configuration fails (exit code 1; ",
         "nginx/server.toml:",
@@ -560,6 +548,9 @@ fn a_broken_configuration_is_told_by_the_products_own_test() {
         "of nginx.conf is 'no_such_word on;', written from ",
         "nginx/tuned.conf",
     ];
+    let broken = broken("nginx", "http {\n", "http {\n    no_such_word on;\n");
+    let servers = broken.path().display().to_string();
+    let results = tempfile::tempdir().unwrap();
     for more in [
         &["--servers", &servers, "--verify"][..],
         &["--servers", &servers],
@@ -568,6 +559,39 @@ fn a_broken_configuration_is_told_by_the_products_own_test() {
             .expect_code(1)
             .expect_complaint(&told);
     }
+}
+
+/// Folders of servers in which `product` alone is, with `to` for `from` in its files.
+fn broken(product: &str, from: &str, to: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let broken = folder.path().join(product);
+    fs::create_dir(&broken).expect("a folder");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for entry in fs::read_dir(root.join("servers").join(product)).expect("its folder") {
+        let entry = entry.expect("a file");
+        let text = fs::read_to_string(entry.path()).expect("a text");
+        fs::write(broken.join(entry.file_name()), text.replace(from, to)).expect("a file");
+    }
+    folder
+}
+
+#[test]
+fn a_broken_map_is_told_by_traffic_server_itself() {
+    let name = "a_broken_map_is_told_by_traffic_server_itself";
+    if need(name, ["traffic_server"]).is_none() {
+        return;
+    }
+    let broken = broken("trafficserver", "map / ", "map ");
+    let servers = broken.path().display().to_string();
+    let results = tempfile::tempdir().unwrap();
+    let told = [
+        "the configuration of its trafficserver fails (exit code 1; ",
+        "trafficserver/server.toml:",
+        "Failed to load remap.config",
+    ];
+    tiny("trafficserver", results.path(), &["--servers", &servers])
+        .expect_code(1)
+        .expect_complaint(&told);
 }
 
 /// What tests its configuration does so once, however often it starts.
