@@ -21,6 +21,7 @@ const OPEN_FILES: &str = "65536";
 /// What the names of end-to-end tests have in which servers and generators of labs work all the
 /// time, so that fewer of them run at a time; the others wait for windows and timeouts.
 const LABS: &[&str] = &[
+    "agents::apart::",
     "ci::",
     "comparisons::",
     "disturbed::",
@@ -85,7 +86,7 @@ fn run_end_to_end(program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<C
         command.arg(format!("--test-threads={threads}"));
         command
     };
-    let (mut labs, mut others) = (command(cpus + 1), command(2 * cpus));
+    let (mut labs, mut others) = (command(cpus + 2), command(2 * cpus));
     labs.args(LABS);
     others.args(LABS.iter().flat_map(|name| ["--skip", name]));
     thread::scope(|scope| {

@@ -438,11 +438,14 @@ pub(crate) fn spread<T: Copy>(values: &[T], count: usize) -> Vec<T> {
 /// How long each trial's load runs before its window begins: its connections are new, its server
 /// is warm. One that was frozen finds the caches as another left them.
 pub fn settle(experiment: &Experiment) -> Span {
+    let duration = experiment.duration();
     let least = match experiment.order() {
         Order::Cell => Span::from_ms(100),
         Order::Server => Span::from_ms(20),
     };
-    (experiment.duration() / 10).clamp(least, Span::from_ms(500))
+    // Windows that are shorter than that are for trying things out.
+    let least = least.min(duration / 2);
+    (duration / 10).clamp(least, Span::from_ms(500))
 }
 
 #[cfg(test)]

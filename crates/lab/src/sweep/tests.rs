@@ -26,6 +26,20 @@ fn the_same_seed_gives_the_same_order_and_another_another() {
     }
 }
 
+#[test]
+fn load_runs_for_a_tenth_of_a_window_before_it_and_in_short_ones_for_half() {
+    for (words, ms) in [
+        (["duration=10s", "order=cell"], 500),
+        (["duration=2s", "order=cell"], 200),
+        (["duration=500ms", "order=cell"], 100),
+        (["duration=100ms", "order=cell"], 50),
+        (["duration=100ms", "order=server"], 20),
+        (["duration=20ms", "order=server"], 10),
+    ] {
+        assert_eq!(settle(&first_heat(&words)), Span::from_ms(ms), "{words:?}");
+    }
+}
+
 /// Every racer meets every cell of its own once in each round, and sequence numbers ascend.
 fn check_complete(overrides: &[&str], starts: usize) {
     let experiment = first_heat(overrides);

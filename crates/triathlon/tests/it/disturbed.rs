@@ -94,7 +94,7 @@ fn race(results: &Path) -> Run {
         "rounds=1",
         "calm=0s",
         "connections=[1]",
-        "duration=200ms",
+        "duration=100ms",
         "warmup=20ms",
         "--results",
         &results.display().to_string(),

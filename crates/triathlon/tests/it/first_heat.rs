@@ -17,8 +17,8 @@ pub(crate) const SHORT: [&str; 8] = [
     "rounds=2",
     "repeats=0",
     "calm=0s",
-    "duration=200ms",
-    "warmup=100ms",
+    "duration=100ms",
+    "warmup=20ms",
     "connections=[1,16]",
     "timeout=2s",
 ];

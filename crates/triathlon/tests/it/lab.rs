@@ -8,7 +8,7 @@ use model::{Outcome, Trial};
 use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{need, not_run, slow, wait_until};
 
-/// Small enough for a test: one server, one connection, windows of 200 ms.
+/// Small enough for a test: one server, one connection, windows of 100 ms.
 const SMALL: [&str; 9] = [
     "--no-lock",
     "first-heat",
@@ -17,7 +17,7 @@ const SMALL: [&str; 9] = [
     "repeats=0",
     "calm=0s",
     "connections=[1]",
-    "duration=200ms",
+    "duration=100ms",
     "warmup=20ms",
 ];
 

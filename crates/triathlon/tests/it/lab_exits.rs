@@ -14,7 +14,7 @@ fn lab(arguments: &[&str]) -> Run {
 /// An experiment file with these servers, each with the text of a template where it has one.
 fn experiment(folder: &Path, servers: &[(&str, Option<&str>)]) -> String {
     let mut text = "[experiment]\nname = \"mine\"\nquestion = \"?\"\nrounds = 1\n\
-                    warmup = \"20ms\"\nduration = \"200ms\"\n"
+                    warmup = \"20ms\"\nduration = \"100ms\"\n"
         .to_owned();
     for (product, template) in servers {
         text.push_str(&format!("[[server]]\nproduct = \"{product}\"\n"));

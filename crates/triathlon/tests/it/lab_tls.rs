@@ -21,7 +21,7 @@ fn tiny(servers: &[&str], load: &str, results: &Path, more: &[&str]) -> Run {
         .collect();
     let text = format!(
         "[experiment]\nname = \"first-heat\"\nquestion = \"Which?\"\nrounds = 1\n\
-         duration = \"200ms\"\nwarmup = \"20ms\"\n{}\n[[workload]]\nname = \"small\"\n\
+         duration = \"100ms\"\nwarmup = \"20ms\"\n{}\n[[workload]]\nname = \"small\"\n\
          body = {{ bytes = 7 }}\n[load]\nconnections = 2\n{load}\n",
         servers.concat()
     );

@@ -207,7 +207,7 @@ fn the_first_race_is_run_by_agents_on_other_machines() {
         address(LAB)
     ));
     let _there = machines.on(LAB);
-    let lab = race.start(&url, "experiment.rounds=1 experiment.duration=300ms");
+    let lab = race.start(&url, "experiment.rounds=1 experiment.duration=150ms");
     let run = lab.finish_within(LIMIT.saturating_mul(3)).expect_measured();
     let seen = race.measured(address(LAB));
     // Two files, by one connection and by 64.
@@ -384,7 +384,7 @@ fn the_first_race_is_run_by_servers_on_another_machine() {
     let rig = servers(&machines, &url);
     let race = Race::new(&table());
     let there = machines.on(LAB);
-    let lab = race.start(&url, "experiment.rounds=1 experiment.duration=300ms");
+    let lab = race.start(&url, "experiment.rounds=1 experiment.duration=150ms");
     let run = lab.finish_within(LIMIT.saturating_mul(3)).expect_measured();
     drop(there);
     assert!(race.measured(address(SERVERS)) >= 4, "{run:#?}");
@@ -425,7 +425,7 @@ fn the_first_race_is_run_by_agents_for_servers_of_another_agent() {
         address(RIG)
     ));
     let there = machines.on(LAB);
-    let words = "experiment.rounds=1 experiment.duration=300ms connections=64";
+    let words = "experiment.rounds=1 experiment.duration=150ms connections=64";
     let lab = race.start(&url, words);
     let run = lab.finish_within(LIMIT.saturating_mul(3)).expect_measured();
     drop(there);
@@ -457,7 +457,7 @@ fn servers_on_another_machine_are_asked_over_tls() {
     let _rig = servers(&machines, &url);
     let race = Race::new(&table());
     let _there = machines.on(LAB);
-    let words = "experiment.rounds=1 experiment.duration=300ms protocol=http2-tls";
+    let words = "experiment.rounds=1 experiment.duration=150ms protocol=http2-tls";
     let lab = race.start(&url, words);
     let run = lab.finish_within(LIMIT.saturating_mul(3)).expect_measured();
     assert!(race.measured(address(SERVERS)) >= 4, "{run:#?}");
@@ -512,7 +512,7 @@ fn a_lab_that_is_killed_leaves_no_servers_on_another_machine() {
     let _rig = servers(&machines, &url);
     let race = Race::new(&table());
     let there = machines.on(LAB);
-    let mut lab = race.start(&url, "experiment.rounds=1 experiment.duration=300ms");
+    let mut lab = race.start(&url, "experiment.rounds=1 experiment.duration=150ms");
     drop(there);
     wait_until("a trial is stored", || {
         assert!(!lab.ended(), "it ended: {}", lab.stderr());

@@ -23,7 +23,7 @@ rounds = ROUNDS
 repeats = 0
 calm = '0s'
 warmup = '100ms'
-duration = '500ms'
+duration = '250ms'
 seed = 5
 
 [[server]]

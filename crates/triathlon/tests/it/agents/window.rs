@@ -18,7 +18,7 @@ rounds = 1
 repeats = 0
 calm = '0s'
 warmup = '100ms'
-duration = '500ms'
+duration = '250ms'
 seed = 5
 
 [[server]]
