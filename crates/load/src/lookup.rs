@@ -35,7 +35,7 @@ impl Found {
     }
 }
 
-/// Where to connect: to the servers, or to the proxy before one. With a Unix socket there is one
+/// Where to connect: to the servers, or for each of them to the proxy before all. With a Unix socket there is one
 /// place, and its address means nothing.
 ///
 /// # Errors
@@ -48,16 +48,17 @@ pub(crate) fn look_up(plan: &Plan) -> Result<Found, LoadError> {
     if !plan.file().addresses.is_empty() {
         return Ok(Found::given(plan.file().addresses.clone()));
     }
-    let proxy = plan.proxy();
-    let urls = match &proxy {
-        Some(url) => vec![url],
-        None => plan.hosts().collect(),
-    };
     let mut found = Found {
-        targets: Vec::with_capacity(urls.len()),
+        targets: Vec::with_capacity(plan.hosts().len()),
         lookup: None,
     };
-    for url in urls {
+    if let Some(proxy) = plan.proxy() {
+        let (addresses, took) = look_up_one(&proxy)?;
+        found.lookup = took.map(|took| Lookup::of(took, addresses.len() as u64));
+        found.targets = vec![addresses; plan.hosts().len()];
+        return Ok(found);
+    }
+    for url in plan.hosts() {
         if let Some(given) = plan.addresses_of(url) {
             found.targets.push(given.to_vec());
             continue;

@@ -19,8 +19,8 @@ pub(crate) const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSP
 pub(crate) enum Preamble {
     /// Who asks.
     Source(Source),
-    /// The request for a tunnel; what else is said goes through that.
-    Tunnel(Box<[u8]>),
+    /// The request for a tunnel, by server; what else is said goes through that.
+    Tunnel(Box<[Box<[u8]>]>),
 }
 
 /// Who asks, for each connection of one worker.
@@ -43,10 +43,13 @@ pub(crate) struct Source {
 impl Preamble {
     /// For worker `index` of `plan`; none where nothing is to be said.
     pub(crate) fn new(plan: &Plan, index: u32) -> Option<Self> {
-        if let Some(server) = plan.tunnel() {
-            return Some(Self::Tunnel(
-                tunnel::request(&server, plan.tunnel_authorization()).into(),
-            ));
+        let tunnels = plan.tunnels();
+        if !tunnels.is_empty() {
+            let request = |server: &String| {
+                let request = tunnel::request(server, plan.tunnel_authorization());
+                request.into_boxed_slice()
+            };
+            return Some(Self::Tunnel(tunnels.iter().map(request).collect()));
         }
         let file = plan.file();
         let proxy = file.proxy_protocol.as_ref()?;
@@ -68,14 +71,18 @@ impl Preamble {
     pub(crate) fn longest(plan: &Plan) -> Option<u32> {
         Self::new(plan, 0).map(|preamble| match preamble {
             Self::Source(_) => proxy::LONGEST,
-            Self::Tunnel(request) => u32::try_from(request.len()).unwrap_or(u32::MAX),
+            Self::Tunnel(requests) => {
+                let longest = requests.iter().map(|request| request.len()).max();
+                u32::try_from(longest.unwrap_or(0)).unwrap_or(u32::MAX)
+            }
         })
     }
 
-    /// Writes that of the connection in `place`, whose ends `reactor` knows by `key`.
+    /// Writes that of the connection in `place` to the server `host`, whose ends `reactor` knows by
+    /// `key`.
     pub(crate) fn write(
         &mut self,
-        place: u32,
+        (place, host): (u32, usize),
         reactor: &impl Reactor,
         key: Key,
         out: &mut Vec<u8>,
@@ -84,7 +91,7 @@ impl Preamble {
             Self::Source(source) => {
                 source.write(place, reactor.local(key), reactor.peer(key), out);
             }
-            Self::Tunnel(request) => out.extend_from_slice(request),
+            Self::Tunnel(requests) => out.extend_from_slice(&requests[host]),
         }
     }
 

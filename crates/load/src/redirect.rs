@@ -50,7 +50,7 @@ impl Guide {
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
         Some(Self {
             most: plan.file().follow?,
-            origin: plan.origin(),
+            origin: plan.origin_of(&plan.request().url),
             requests: plan.requests().into(),
         })
     }

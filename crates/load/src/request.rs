@@ -93,10 +93,9 @@ impl Requests {
     /// Compiles the requests of `plan`, whose answers are held against `expectations`. `stream`
     /// keeps the draws of one worker apart from those of the others.
     pub fn compile(plan: &Plan, expectations: &[Expectation], stream: u64) -> Self {
-        let origin = plan.origin();
         let targets = plan.requests().iter();
         let targets: Vec<String> = targets
-            .map(|request| format!("{origin}{}", request.url.path))
+            .map(|request| plan.origin_of(&request.url) + &request.url.path)
             .collect();
         let requests = plan.requests().iter().zip(&targets);
         let requests = requests.map(|(request, target)| RequestParts {

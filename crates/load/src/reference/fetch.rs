@@ -101,6 +101,8 @@ pub(super) struct Fetcher<'a, R, C: Client> {
     timeout: Span,
     source: Option<SocketAddr>,
     preamble: Option<Preamble>,
+    /// The server that is asked.
+    host: usize,
     /// Where all connections lead, if that is a Unix socket.
     unix_socket: Option<String>,
     tally: Tally,
@@ -110,7 +112,7 @@ pub(super) struct Fetcher<'a, R, C: Client> {
 impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
     pub(super) fn new(
         reactor: &'a mut R,
-        plan: &Plan,
+        (plan, host): (&Plan, usize),
         shared: C::Shared,
         is_over: &'a mut dyn FnMut() -> bool,
     ) -> Self {
@@ -126,6 +128,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
                 .first()
                 .map(|ip| SocketAddr::new(*ip, 0)),
             preamble: Preamble::new(plan, 0),
+            host,
             unix_socket: plan.file().unix_socket.clone(),
             tally: Tally::default(),
             is_over,
@@ -269,7 +272,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
     fn introduce(&mut self, key: Key, talk: &mut Talk<C>) -> Result<(), Cause> {
         if let Some(preamble) = &mut self.preamble {
             self.out.clear();
-            preamble.write(0, &*self.reactor, key, &mut self.out);
+            preamble.write((0, self.host), &*self.reactor, key, &mut self.out);
             talk.opening = preamble.opening();
             let sent = self.reactor.send(key, Transmit::copied(&self.out));
             sent.map_err(Cause::Write)?;

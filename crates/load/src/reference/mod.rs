@@ -77,7 +77,8 @@ pub(crate) fn establish_in<S: Speak>(
     settled.notes.extend(through(plan));
     for (host, (speak, addresses)) in speak.iter().zip(targets).enumerate() {
         let shared = speak.shared(plan, &requests, Side { worker: 0, host });
-        let mut fetcher = Fetcher::<_, S::Client>::new(&mut *reactor, plan, shared, &mut *is_over);
+        let asked = (plan, host);
+        let mut fetcher = Fetcher::<_, S::Client>::new(&mut *reactor, asked, shared, &mut *is_over);
         let is_dictated = dictation::asks(plan);
         if is_dictated || plan.file().requests_per_connection == Some(0) {
             let mut greeted = greet_all(&mut fetcher, plan, addresses)?;

@@ -242,11 +242,10 @@ fn names(script: &ScriptFile) -> Vec<&str> {
 
 /// By class: those of requests whose bytes are not fixed.
 fn templates(plan: &Plan, names: &[&str]) -> Box<[Option<Template>]> {
-    let origin = plan.origin();
     let requests = plan.requests().iter().enumerate();
     let template = |(position, request): (usize, &model::plan::Request)| {
         let is_fixed = plan.is_fixed(position);
-        (!is_fixed).then(|| Template::new(request, &origin, names))
+        (!is_fixed).then(|| Template::new(request, &plan.origin_of(&request.url), names))
     };
     requests.map(template).collect()
 }

@@ -32,6 +32,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Says on a new connection what it begins with; whether its protocol may begin.
     #[cold]
     pub(super) fn introduce(&mut self, place: u32, at: Instant) -> bool {
+        let host = self.pool.host(place);
         let (Some(preamble), Connection::Connecting { key, opening, .. }) =
             (&mut self.preamble, self.pool.connection(place))
         else {
@@ -41,7 +42,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         *opening = preamble.opening();
         let is_answered = opening.is_some();
         self.out.clear();
-        preamble.write(place, &self.reactor, key, &mut self.out);
+        preamble.write((place, host), &self.reactor, key, &mut self.out);
         match self.reactor.send(key, Transmit::copied(&self.out)) {
             Ok(_) => !is_answered,
             Err(refused) => {

@@ -147,7 +147,6 @@ pub(super) fn check(file: &PlanFile, requests: &[Request], hosts: &Hosts) -> Res
         ("lua", file.lua.is_some(), "a script in Lua asks"),
         ("follow", file.follow.is_some(), "redirects are followed on"),
         ("unix_socket", file.unix_socket.is_some(), "it leads to"),
-        ("http_proxy", file.http_proxy.is_some(), "it is asked for"),
         ("addresses", !file.addresses.is_empty(), "they belong to"),
     ];
     if let Some((name, _, what)) = alone.into_iter().find(|(_, is_given, _)| *is_given) {

@@ -389,14 +389,13 @@ impl Plan {
         Some(Url::parse(&proxy.url).expect("it was read before"))
     }
 
-    /// What each connection asks a proxy for before anything else: a tunnel to this host and port.
-    pub fn tunnel(&self) -> Option<String> {
-        let has_one = self
-            .file
-            .http_proxy
-            .as_ref()
-            .is_some_and(|proxy| proxy.tunnel);
-        has_one.then(|| self.request().url.with_port())
+    /// What each connection asks a proxy for before anything else: a tunnel to the host and port of
+    /// its server. By server; empty where nobody asks for one.
+    pub fn tunnels(&self) -> Vec<String> {
+        match &self.file.http_proxy {
+            Some(proxy) if proxy.tunnel => self.hosts().map(Url::with_port).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// What proves to that proxy who asks for a tunnel: a secret.
@@ -404,11 +403,11 @@ impl Plan {
         self.file.http_proxy.as_ref()?.authorization.as_deref()
     }
 
-    /// What stands before the path in the target of each request: nothing, or where a proxy reads
-    /// them, the server (RFC 9112 §3.2).
-    pub fn origin(&self) -> String {
+    /// What stands before the path in the target of a request for `url`: nothing, or where a proxy
+    /// reads it, the server (RFC 9112 §3.2).
+    pub fn origin_of(&self, url: &Url) -> String {
         match &self.file.http_proxy {
-            Some(proxy) if !proxy.tunnel => format!("http://{}", self.request().url.authority),
+            Some(proxy) if !proxy.tunnel => format!("http://{}", url.authority),
             _ => String::new(),
         }
     }

@@ -323,8 +323,9 @@ fn through(proxy: &str, tunnel: bool, url: &str) -> PlanFile {
 fn a_proxy_is_told_the_server() {
     let check = |url: &str, tunnel: bool, expected: (Option<&str>, &str)| {
         let plan = Plan::try_from(through("http://[::1]:3128", tunnel, url)).unwrap();
-        let told = (plan.tunnel(), plan.origin());
-        assert_eq!((told.0.as_deref(), told.1.as_str()), expected, "{url}");
+        let (tunnels, origin) = (plan.tunnels(), plan.origin_of(&plan.request().url));
+        let told = (tunnels.first().map(String::as_str), origin.as_str());
+        assert_eq!(told, expected, "{url}");
         let proxy = plan.proxy().unwrap();
         assert_eq!((proxy.host.as_str(), proxy.port), ("::1", 3128));
     };
@@ -335,11 +336,39 @@ fn a_proxy_is_told_the_server() {
     check("https://[::1]/x", true, (Some("[::1]:443"), ""));
     check("https://[::1]:8443/x", true, (Some("[::1]:8443"), ""));
     let straight = Plan::try_from(file()).unwrap();
-    assert_eq!(
-        (straight.tunnel(), straight.origin()),
-        (None, String::new())
-    );
+    assert_eq!(straight.tunnels(), [""; 0]);
+    assert_eq!(straight.origin_of(&straight.request().url), "");
     assert_eq!(straight.proxy(), None);
+}
+
+#[test]
+fn a_proxy_is_told_each_of_several_servers() {
+    let urls = [
+        "https://a.test/",
+        "https://b.test:8443/",
+        "https://a.test/2",
+    ];
+    let mut file = through("http://127.0.0.1:3128", true, urls[0]);
+    file.requests = urls.map(RequestFile::get).into();
+    let plan = Plan::try_from(file.clone()).unwrap();
+    assert_eq!(plan.tunnels(), ["a.test:443", "b.test:8443"]);
+    file.http_proxy.as_mut().unwrap().tunnel = false;
+    for request in &mut file.requests {
+        request.url = request.url.replace("https", "http");
+    }
+    let plan = Plan::try_from(file.clone()).unwrap();
+    let origins = plan.requests().iter().map(|one| plan.origin_of(&one.url));
+    let expected = ["http://a.test", "http://b.test:8443", "http://a.test"];
+    assert_eq!(origins.collect::<Vec<_>>(), expected);
+    file.resolve = vec![ServerAddresses {
+        server: "a.test:80".to_owned(),
+        addresses: vec![([127, 0, 0, 1], 80).into()],
+    }];
+    let error = Plan::try_from(file).unwrap_err().to_string();
+    assert!(
+        error.contains("the proxy finds the server itself"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn http_proxy(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
         () if at.is_secure => "connections to a proxy are not encrypted: write http://HOST:PORT",
         () if at.path != "/" => "a proxy has no path: write http://HOST:PORT",
         () if file.unix_socket.is_some() => "a Unix socket leads elsewhere: give one of them",
-        () if !file.addresses.is_empty() => {
+        () if !file.addresses.is_empty() || !file.resolve.is_empty() => {
             "the proxy finds the server itself: give no other addresses of it"
         }
         () if file.proxy_protocol.is_some() => {

@@ -76,15 +76,17 @@ struct Proxy {
 impl Proxy {
     /// One that makes tunnels to `port` alone.
     fn apache(program: &Path, port: u16) -> Self {
-        Self::apache_with(program, port, "")
+        Self::apache_with(program, &[port], "")
     }
 
     /// One that makes them for a user with a password alone.
     fn apache_for_a_user(program: &Path, port: u16) -> Self {
-        Self::apache_with(program, port, FOR_A_USER)
+        Self::apache_with(program, &[port], FOR_A_USER)
     }
 
-    fn apache_with(program: &Path, port: u16, more: &str) -> Self {
+    /// One that makes them to `ports` alone.
+    fn apache_with(program: &Path, ports: &[u16], more: &str) -> Self {
+        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
         let (folder, reserved) = (tempfile::tempdir().expect("a folder"), reserve());
         fs::write(folder.path().join("users"), USERS).expect("a file");
         let path = folder.path().join("apache.conf");
@@ -92,7 +94,7 @@ impl Proxy {
             .replace("ADDRESS", &reserved.address.to_string())
             .replace("FOLDER", &folder.path().display().to_string())
             .replace("MODULES", MODULES)
-            .replace("PORT", &port.to_string());
+            .replace("PORT", &ports.join(" "));
         fs::write(&path, text).expect("a file");
         let mut command = Command::new(program);
         command.arg("-f").arg(&path).arg("-DFOREGROUND");
@@ -144,6 +146,59 @@ fn apache_passes_requests_on() {
         assert_eq!(asked.len(), COUNTED, "{more}");
         let whole = format!("GET {url} HTTP/1.1");
         assert!(asked.iter().all(|line| *line == whole), "{:?}", asked[0]);
+    }
+}
+
+/// Each connection leads to one of the servers, through the one proxy.
+#[test]
+fn apache_stands_before_several_servers() {
+    let name = "proxies::apache_stands_before_several_servers";
+    let Some([apache, nginx]) = need(name, ["apache2", "nginx"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("server", |_| {});
+    let certificate = format!(
+        "ssl_certificate {}; ssl_certificate_key {};",
+        files.path("server.pem").display(),
+        files.path("server.key").display()
+    );
+    let trust = files.trust();
+    let secure = format!("listen ADDRESS ssl http2; {certificate}");
+    for (listen, scheme, more) in [
+        ("listen ADDRESS;", "http", ""),
+        ("listen ADDRESS;", "http", "-R 2000"),
+        ("listen ADDRESS;", "http", "--proxytunnel"),
+        (&secure, "https", &trust),
+        (&secure, "https", &format!("{trust} --http2 -m 3")),
+    ] {
+        let servers = [(), ()].map(|()| Server::nginx(&nginx, listen, ""));
+        let ports = servers.each_ref().map(|server| server.address().port());
+        let proxy = Proxy::apache_with(&apache, &ports, "");
+        let urls = ports.map(|port| format!("{scheme}://127.0.0.1:{port}/small"));
+        let trial = right(&urls[0], &format!("{} {} {more}", urls[1], proxy.flag()));
+        let notes = &trial.record.notes;
+        assert!(notes[0].starts_with("the proxy http://"), "{notes:?}");
+        // Two fetches before the run from each.
+        let [one, other] = servers.map(|server| server.quit().len());
+        assert_eq!(one + other, 204, "{more}");
+        assert!(one > 2 && other > 2, "{one} and {other} {more}");
+        let mut asked = proxy.quit();
+        asked.sort_unstable();
+        asked.dedup();
+        let is_tunnel = scheme == "https" || more == "--proxytunnel";
+        let mut expected: Vec<String> = match is_tunnel {
+            true => ports
+                .iter()
+                .map(|port| format!("CONNECT 127.0.0.1:{port} HTTP/1.1"))
+                .collect(),
+            false => urls
+                .iter()
+                .map(|url| format!("GET {url} HTTP/1.1"))
+                .collect(),
+        };
+        expected.sort_unstable();
+        assert_eq!(asked, expected, "{more}");
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) struct Targets {
 
     /// Users who each repeat what a browser recorded in FILE (HAR), again and again: the requests
     /// in their order, with the waits between, to the server of URL, or else to that in FILE, and
-    /// to other servers where --resolve or --connect-to says where those are
+    /// to other servers where --resolve or --connect-to says where those are, or through --proxy
     #[arg(
         long,
         value_name = "FILE",
@@ -264,14 +264,19 @@ impl Targets {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("--har: cannot read {}", path.display()))?;
         let rules = self.rules();
-        let is_known = |url: &Url| rules.addresses(url).is_ok_and(|found| !found.is_empty());
+        // A proxy finds them itself.
+        let is_known = |url: &Url| {
+            self.proxy.is_some() || rules.addresses(url).is_ok_and(|found| !found.is_empty())
+        };
         let recorded = har::read(&text, base, &is_known);
         let recorded = recorded.map_err(|why| named("--har", path.display(), &why))?;
         if recorded.left_out != LeftOut::default() {
             let (name, left_out) = (path.display(), recorded.left_out);
             let remedy = match left_out.elsewhere {
                 0 => "",
-                _ => " (--resolve and --connect-to say where other servers are)",
+                _ => {
+                    " (--resolve and --connect-to say where other servers are, or a --proxy finds them)"
+                }
             };
             out::note(format_args!(
                 "{name}: requests left out: {left_out}{remedy}"
