@@ -35,8 +35,8 @@ impl Found {
     }
 }
 
-/// Where to connect: to the servers, or for each of them to the proxy before all. With a Unix socket there is one
-/// place, and its address means nothing.
+/// Where to connect: to the servers, or for each of them to the proxy before all. With a Unix
+/// socket there is one place, and its address means nothing.
 ///
 /// # Errors
 ///

@@ -37,10 +37,14 @@ const STEP: i64 = 50_000;
 /// Times read from the error queue at once, before others have their turn.
 const READS_MOST: usize = 16;
 
+/// For how long times must come until it is taken that they stay.
+const STAYS: Span = Span::from_ms(1);
+
 /// As long as this lives, the kernel notes when packets come in.
 ///
 /// The first socket of a machine that asks for it has no times at once: a thread of the kernel
-/// switches them on (`net_enable_timestamp` of net/core/dev.c), when it has a CPU.
+/// switches them on (`net_enable_timestamp` of net/core/dev.c), when it has a CPU. Where the last
+/// socket that asked is just gone, it may first switch them off.
 #[derive(Debug)]
 pub struct Noting {
     _socket: OwnedFd,
@@ -61,6 +65,7 @@ impl Noting {
         let flags = libc::c_int::try_from(flags).unwrap_or(0);
         set(&socket, libc::SOL_SOCKET, SO_TIMESTAMPING, flags)?;
         let end = clock::monotonic() + Span::from_s(1);
+        let mut first = None;
         while clock::monotonic() < end {
             super::send(&socket, b"?", false)?;
             let (mut buffer, mut control) = ([0; 1], Control::default());
@@ -68,8 +73,12 @@ impl Noting {
             if receive_message(&socket, Read::Stream(&mut buffer), &mut control).is_ok() {
                 stamps.note(&control);
             }
-            if stamps.received.is_some() {
-                break;
+            // The first time may be one of those before it switches off.
+            match (stamps.received, first) {
+                (None, _) => first = None,
+                (Some(_), None) => first = Some(clock::monotonic()),
+                (Some(_), Some(first)) if clock::monotonic() > first + STAYS => break,
+                (Some(_), Some(_)) => {}
             }
             thread::sleep(Duration::from_micros(100));
         }

@@ -274,9 +274,7 @@ impl Targets {
             let (name, left_out) = (path.display(), recorded.left_out);
             let remedy = match left_out.elsewhere {
                 0 => "",
-                _ => {
-                    " (--resolve and --connect-to say where other servers are, or a --proxy finds them)"
-                }
+                _ => " (--resolve and --connect-to say where others are, or a --proxy finds them)",
             };
             out::note(format_args!(
                 "{name}: requests left out: {left_out}{remedy}"
