@@ -86,9 +86,12 @@ fn behind(bytes: &[u8], cookie: u32, length: usize) -> Result<Option<&[u8]>, Str
     }
 }
 
-/// The counts up to the longest value.
+/// The counts up to the longest value; one zero where there is no value.
 fn write_counts(distribution: &Distribution) -> Vec<u8> {
     let mut bytes = Vec::new();
+    if distribution.count == 0 {
+        put(0, &mut bytes);
+    }
     let mut zeros = distribution.used().start;
     let put_zeros = |zeros: usize, bytes: &mut Vec<u8>| match zeros {
         0 => {}
@@ -250,6 +253,16 @@ mod tests {
                 prop_assert_eq!(read.counts.iter().sum::<u64>(), read.count);
             }
             let _refused = read(&counts, shape);
+        }
+    }
+
+    #[test]
+    fn others_write_an_empty_one_the_same() {
+        for shape in [Shape::TOTAL, Shape::INTERVAL] {
+            let empty = Distribution::new(shape);
+            let bytes = write(&empty);
+            assert_eq!(bytes, of_another(&empty));
+            assert_eq!(read(&bytes, shape), Ok(empty));
         }
     }
 
