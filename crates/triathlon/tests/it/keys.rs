@@ -68,16 +68,21 @@ fn answers_per_closed(trial: &Trial) -> f64 {
 /// The server closes after so many, whoever's limit it is and however it is written.
 fn check_limit(product: &str, key: &str, expected: u32) {
     let server = format!("[[server]]\nproduct = \"{product}\"\n{key}");
-    let trials = measured(&server, FILE, "");
+    // Connections that the window's ends cut are counted on one side alone, so a machine that was
+    // busy with something else tells nothing.
+    let tells = |trials: &Vec<Trial>| {
+        let right = trials
+            .iter()
+            .map(|trial| trial.record.total.outcomes[Outcome::Ok]);
+        right.min() > Some(u64::from(expected) * 8)
+    };
+    let mut tries = (0..5).map(|_| measured(&server, FILE, ""));
+    let trials = tries.find(tells).expect("a machine with time for a server");
     for trial in &trials {
         let each = answers_per_closed(trial);
-        // Connections that the window's ends cut are counted on one side alone.
-        let total = trial.record.total.outcomes[Outcome::Ok];
-        assert!(total > u64::from(expected) * 8, "too few to tell: {total}");
         let error = (each / f64::from(expected) - 1.0).abs();
         assert!(error < 0.25, "{product} {key}: {each} on each connection");
     }
-    assert!(!trials.is_empty());
 }
 
 #[test]

@@ -7,19 +7,51 @@ use crate::h2::hpack::{self, Form};
 /// Names up to this length are written in lower case on the stack.
 const NAME: usize = 64;
 
+/// The head that an answer on a connection had last, in both forms: the next answer mostly has the
+/// same.
+///
+/// Cost: a comparison where it has; else each of its fields is looked up and written.
+#[derive(Debug, Default)]
+pub(crate) struct LastHead {
+    text: Vec<u8>,
+    block: Vec<u8>,
+}
+
+impl LastHead {
+    /// The block of the head at the start of `text`, as `begin` and `field` write it, and how long
+    /// that head is. None: there is no whole head.
+    pub(crate) fn block_of(
+        &mut self,
+        text: &[u8],
+        begin: impl FnOnce(&mut Vec<u8>),
+        field: impl Fn(&mut Vec<u8>, &[u8], &[u8]),
+    ) -> Option<(&[u8], usize)> {
+        // A head ends with itself, so what begins with one has that one.
+        if self.text.is_empty() || !text.starts_with(&self.text) {
+            self.text.clear();
+            self.block.clear();
+            begin(&mut self.block);
+            let length = each_field(text, |name, value| field(&mut self.block, name, value))?;
+            self.text.extend_from_slice(&text[..length]);
+        }
+        Some((&self.block, self.text.len()))
+    }
+}
+
 /// Appends the head at the start of `text` to `out`, as frames of `stream`; how long it was. None:
 /// there is no whole head.
 pub(super) fn write_head(
     text: &[u8],
     stream: u32,
     is_all: bool,
-    block: &mut Vec<u8>,
+    last: &mut LastHead,
     out: &mut Vec<u8>,
 ) -> Option<usize> {
-    block.clear();
-    let from = each_field(text, |name, value| {
-        hpack::field(block, name, value, Form::Plain);
-    })?;
+    let (block, from) = last.block_of(
+        text,
+        |_| {},
+        |block, name, value| hpack::field(block, name, value, Form::Plain),
+    )?;
     let flags = if is_all && from == text.len() {
         flag::END_STREAM
     } else {
@@ -31,7 +63,7 @@ pub(super) fn write_head(
 
 /// Hands on the fields of the head at the start of `text`, with `:status` before them and names in
 /// lower case; how long the head is. None: there is no whole head.
-pub(crate) fn each_field(text: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Option<usize> {
+fn each_field(text: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Option<usize> {
     let status = text.strip_prefix(b"HTTP/1.1 ")?.first_chunk::<3>()?;
     each(b":status", status);
     let mut from = memchr::memchr(b'\n', text)? + 1;
@@ -56,8 +88,41 @@ pub(crate) fn each_field(text: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Opt
 }
 
 /// Appends that the body of the request may come (RFC 9110 §15.2.1).
-pub(super) fn write_continue(stream: u32, block: &mut Vec<u8>, out: &mut Vec<u8>) {
-    block.clear();
-    hpack::field(block, b":status", b"100", Form::Plain);
-    frame::headers(out, stream, block, 0);
+pub(super) fn write_continue(stream: u32, out: &mut Vec<u8>) {
+    let mut block = Vec::new();
+    hpack::field(&mut block, b":status", b"100", Form::Plain);
+    frame::headers(out, stream, &block, 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One begins as another does, two differ in the last field, and one never ends.
+    const HEADS: [&str; 5] = [
+        "HTTP/1.1 200 OK\r\nA: 1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nA: 1\r\nb: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nA: 1\r\nb: 3\r\n\r\n",
+        "HTTP/1.1 404 Not Found\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nA: 1\r\n",
+    ];
+
+    proptest! {
+        #[test]
+        fn what_was_written_before_changes_nothing(
+            answers in proptest::collection::vec((0..HEADS.len(), "[a-z\r\n]{0,4}", any::<bool>()), 1..20),
+        ) {
+            let mut last = LastHead::default();
+            for (head, content, is_all) in answers {
+                let text = [HEADS[head], &content].concat();
+                let mut write = |last: &mut LastHead| {
+                    let mut out = Vec::new();
+                    (write_head(text.as_bytes(), 1, is_all, last, &mut out), out)
+                };
+                prop_assert_eq!(write(&mut last), write(&mut LastHead::default()));
+            }
+        }
+    }
 }

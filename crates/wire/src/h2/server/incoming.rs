@@ -235,7 +235,7 @@ impl<F: Clone, K> Server<F, K> {
             if !handler.wants_body(&request) {
                 return self.ask(now, stream, &text, handler);
             }
-            write_continue(stream.id, &mut self.scratch, &mut self.out);
+            write_continue(stream.id, &mut self.out);
         }
         if self.held() + text.len() > super::WAITING_LIMIT {
             frame::reset(&mut self.out, stream.id, Code::REFUSED);

@@ -18,6 +18,7 @@ use std::marker::PhantomData;
 
 use model::{Instant, Span};
 
+use self::answer::LastHead;
 use self::request::{Builder, Wrong};
 use self::stream::{Halt, Stage, Stream, Way};
 use super::frame::{self, Code};
@@ -74,8 +75,7 @@ pub struct Server<F, K> {
     has_peer_ended: bool,
     /// Frames that wait to be sent.
     out: Vec<u8>,
-    /// Room to write heads in.
-    scratch: Vec<u8>,
+    last_head: LastHead,
     deadline: Instant,
     kept: PhantomData<K>,
 }
@@ -123,7 +123,7 @@ impl<F: Clone, K> Server<F, K> {
             ending: Ending::Open,
             has_peer_ended: false,
             out: Vec::new(),
-            scratch: Vec::new(),
+            last_head: LastHead::default(),
             deadline: now + limits.head_time,
             kept: PhantomData,
         }
@@ -247,7 +247,7 @@ impl<F: Clone, K> Server<F, K> {
         let mut short = 0;
         let mut way = Way {
             out: &mut self.out,
-            block: &mut self.scratch,
+            last_head: &mut self.last_head,
             window: &mut self.window,
             full: ANSWERS_LIMIT,
             short: &mut short,
@@ -334,7 +334,7 @@ impl<F: Clone, K> Server<F, K> {
     /// Keeps little memory for a connection on which nothing is under way: most are idle.
     fn release(&mut self) {
         self.out = Vec::new();
-        self.scratch = Vec::new();
+        self.last_head = LastHead::default();
         self.streams = Vec::new();
         self.builder = Builder::default();
         self.decoder.release();

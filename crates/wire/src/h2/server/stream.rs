@@ -2,7 +2,7 @@
 
 use model::Instant;
 
-use super::answer::write_head;
+use super::answer::{LastHead, write_head};
 use crate::answer::{Answer, Piece};
 use crate::h2::frame::{self, Code, PAYLOAD};
 use crate::service::Handler;
@@ -62,7 +62,7 @@ pub(super) enum Halt {
 /// Where answers go.
 pub(super) struct Way<'a> {
     pub(super) out: &'a mut Vec<u8>,
-    pub(super) block: &'a mut Vec<u8>,
+    pub(super) last_head: &'a mut LastHead,
     /// How much content may be sent on the connection.
     pub(super) window: &'a mut i64,
     /// No more is written while there are so many bytes.
@@ -105,7 +105,7 @@ impl<F: Clone> Stream<F> {
             }
             let (count, is_all) = match self.answer.next(now) {
                 Piece::Bytes { bytes, is_last } if !self.is_head_out => {
-                    let Some(length) = write_head(bytes, self.id, is_last, way.block, way.out)
+                    let Some(length) = write_head(bytes, self.id, is_last, way.last_head, way.out)
                     else {
                         frame::reset(way.out, self.id, Code::INTERNAL);
                         return Halt::Done;

@@ -3,8 +3,10 @@
 use model::Instant;
 use quinn_proto::{Connection, Dir, Event, StreamEvent, StreamId};
 
+use super::request::LastRequest;
 use super::stream::{Halt, Stage, Stream};
 use crate::h1::server::ServerLimits;
+use crate::h2::server::answer::LastHead;
 use crate::h2::server::request::Builder;
 use crate::h3::Code;
 use crate::h3::frame::{self, put_head, put_number};
@@ -34,8 +36,8 @@ pub(super) struct Peer<F> {
     control: Option<StreamId>,
     pub(super) builder: Builder,
     pub(super) decoder: Decoder,
-    /// Room to write heads in.
-    scratch: Vec<u8>,
+    last_head: LastHead,
+    pub(super) last_request: LastRequest,
     patience: u32,
     requests: u64,
     /// The first stream that was not accepted.
@@ -62,7 +64,8 @@ impl<F: Clone> Peer<F> {
             control: None,
             builder: Builder::default(),
             decoder: Decoder::default(),
-            scratch: Vec::new(),
+            last_head: LastHead::default(),
+            last_request: LastRequest::default(),
             patience: PATIENCE,
             requests: 0,
             after_last: 0,
@@ -288,7 +291,8 @@ impl<F: Clone> Peer<F> {
                 }
                 _ => held -= stream.held(),
             }
-            let (halt, has_written) = stream.write(now, &mut self.quic, &mut self.scratch, handler);
+            let (halt, has_written) =
+                stream.write(now, &mut self.quic, &mut self.last_head, handler);
             if has_written {
                 self.deadline = now + limits.idle_time;
             }
@@ -330,6 +334,7 @@ impl<F: Clone> Peer<F> {
             stream.let_go(handler);
         }
         self.one_way = Vec::new();
-        self.scratch = Vec::new();
+        self.last_head = LastHead::default();
+        self.last_request = LastRequest::default();
     }
 }

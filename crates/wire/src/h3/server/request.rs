@@ -15,7 +15,38 @@ use model::Instant;
 /// A body that grows by this much within the body's time has earned as much time again.
 const BODY_PROGRESS: u64 = 64 * 1024;
 
+/// A head is remembered that is no longer as text.
+const REMEMBERED: usize = 1024;
+
 type Heard = Result<(), Code>;
+
+/// The head of a request that a connection had last, in both forms: a client that asks for the same
+/// again writes the same.
+#[derive(Debug, Default)]
+pub(super) struct LastRequest {
+    block: Vec<u8>,
+    text: Vec<u8>,
+    /// How long its content is to be.
+    length: Option<u64>,
+}
+
+impl LastRequest {
+    fn remember(&mut self, block: &[u8], text: &[u8], length: Option<u64>) {
+        self.block.clear();
+        self.text.clear();
+        if text.len() <= REMEMBERED {
+            self.block.extend_from_slice(block);
+            self.text.extend_from_slice(text);
+            self.length = length;
+        }
+    }
+
+    /// The text and the length of `block`, if that is the one.
+    fn of(&self, block: &[u8]) -> Option<(&[u8], Option<u64>)> {
+        let is_same = !self.text.is_empty() && self.block == block;
+        is_same.then_some((&self.text, self.length))
+    }
+}
 
 impl<F: Clone> Peer<F> {
     /// New streams have come.
@@ -197,21 +228,8 @@ impl<F: Clone> Peer<F> {
             let decoded = self.decoder.decode(block, |_, _| {});
             return decoded.map(|()| true).map_err(|_| Code::DECOMPRESSION);
         }
-        self.builder.clear();
-        let (builder, head) = (&mut self.builder, &limits.head);
-        let mut is_bomb = false;
-        let decoded = self.decoder.decode(block, |name, value| {
-            builder.field(name, value, head);
-            is_bomb |= builder.is_bomb(head);
-        });
-        decoded.map_err(|_| Code::DECOMPRESSION)?;
-        if is_bomb {
-            return Err(Code::EXCESSIVE_LOAD);
-        }
-        let mut text = Vec::new();
-        stream.length = self.builder.length;
-        match self.builder.write(head, b"3.0", &mut text) {
-            Ok(()) => {}
+        let text = match self.text_of(stream, block, limits)? {
+            Ok(text) => text,
             Err(Wrong::Malformed) => {
                 self.refuse(stream.id, Code::MESSAGE);
                 self.spend(1)?;
@@ -227,7 +245,7 @@ impl<F: Clone> Peer<F> {
                 self.reject(now, stream, wrong, limits, handler);
                 return Ok(true);
             }
-        }
+        };
         if stream.length.is_some_and(|length| length > limits.body) {
             let wrong = (413, "the body of the request is too large");
             self.reject(now, stream, wrong, limits, handler);
@@ -237,6 +255,39 @@ impl<F: Clone> Peer<F> {
         stream.deadline = now + limits.body_time;
         stream.earned = 0;
         Ok(true)
+    }
+
+    /// The head of a request that came as `block`, as text; `stream` is told how long its content is
+    /// to be.
+    fn text_of(
+        &mut self,
+        stream: &mut Stream<F>,
+        block: &[u8],
+        limits: &ServerLimits,
+    ) -> Result<Result<Vec<u8>, Wrong>, Code> {
+        // Nothing that came before decides what a block means, so the same one means the same.
+        if let Some((text, length)) = self.last_request.of(block) {
+            stream.length = length;
+            return Ok(Ok(text.to_vec()));
+        }
+        self.builder.clear();
+        let (builder, head) = (&mut self.builder, &limits.head);
+        let mut is_bomb = false;
+        let decoded = self.decoder.decode(block, |name, value| {
+            builder.field(name, value, head);
+            is_bomb |= builder.is_bomb(head);
+        });
+        decoded.map_err(|_| Code::DECOMPRESSION)?;
+        if is_bomb {
+            return Err(Code::EXCESSIVE_LOAD);
+        }
+        stream.length = self.builder.length;
+        let mut text = Vec::new();
+        let written = self.builder.write(head, b"3.0", &mut text);
+        Ok(written.map(|()| {
+            self.last_request.remember(block, &text, stream.length);
+            text
+        }))
     }
 
     /// Content has come, which is dropped; false: the stream is over.

@@ -5,7 +5,7 @@ use model::Instant;
 use quinn_proto::{Connection, StreamId, WriteError};
 
 use crate::answer::{Answer, Piece};
-use crate::h2::server::answer::each_field;
+use crate::h2::server::answer::LastHead;
 use crate::h3::frame::{Reader, head_length, kind, put_head};
 use crate::h3::qpack::{self, Form};
 use crate::service::Handler;
@@ -112,7 +112,7 @@ impl<F: Clone> Stream<F> {
         &mut self,
         now: Instant,
         quic: &mut Connection,
-        block: &mut Vec<u8>,
+        last_head: &mut LastHead,
         handler: &mut impl Handler<File = F, Kept = K>,
     ) -> (Halt, bool) {
         let mut has_written = false;
@@ -140,7 +140,7 @@ impl<F: Clone> Stream<F> {
                 Piece::Bytes { bytes, .. } => {
                     let framed = match self.is_head_out {
                         true => Some(put_content(bytes)),
-                        false => put_answer(bytes, block),
+                        false => put_answer(bytes, last_head),
                     };
                     let Some((frames, taken)) = framed else {
                         return (Halt::Broken, has_written);
@@ -191,10 +191,8 @@ fn put_content(text: &[u8]) -> (Bytes, usize) {
 
 /// Frames of the head that `text` begins with, and of some content; how much of it that is. None:
 /// there is no whole head.
-fn put_answer(text: &[u8], block: &mut Vec<u8>) -> Option<(Bytes, usize)> {
-    block.clear();
-    qpack::begin(block);
-    let length = each_field(text, |name, value| {
+fn put_answer(text: &[u8], last_head: &mut LastHead) -> Option<(Bytes, usize)> {
+    let (block, length) = last_head.block_of(text, qpack::begin, |block, name, value| {
         qpack::field(block, name, value, Form::Plain);
     })?;
     let content = text.len() - length;

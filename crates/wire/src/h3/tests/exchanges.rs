@@ -93,6 +93,33 @@ fn requests_that_begin_at_once_go_out_at_once() {
     assert!(world.run(|world| world.log.ended.len() == 11));
 }
 
+/// Whatever a connection was asked before, and however often.
+#[test]
+fn what_is_asked_again_is_answered_again() {
+    let mut world = World::new(14, FINE, 1);
+    let mut expected = Vec::new();
+    let long = "/a".repeat(700);
+    for (method, target, content, ended) in [
+        ("GET", "/a", None, (200, 5)),
+        ("GET", "/a", None, (200, 5)),
+        ("POST", "/b", Some("xyz"), (200, 5)),
+        ("POST", "/b", Some("xyz"), (200, 5)),
+        ("POST", "/b", Some("x"), (200, 5)),
+        ("GET", "/kept", None, (200, 4)),
+        ("GET", "/other", None, (200, 5)),
+        ("GET", "/other", None, (200, 5)),
+        ("GET", &long, None, (414, 0)),
+        ("GET", &long, None, (414, 0)),
+        ("GET", "/a", None, (200, 5)),
+    ] {
+        world.ask(method, target, content.map(str::as_bytes));
+        expected.push(Ok(ended));
+        let is_done = world.run(|world| world.log.ended.len() == expected.len());
+        assert!(is_done, "{method} {target}: {:?}", world.error);
+    }
+    assert_eq!(world.log.ended, expected);
+}
+
 #[test]
 fn small_answers_to_what_came_at_once_share_datagrams() {
     let mut world = World::new(12, FINE, 10);
