@@ -134,7 +134,7 @@ impl Progress {
         set(&slot.start_ns, interval.start.as_ns());
         set(&slot.length_ns, interval.length.as_ns());
         set(&slot.ok, interval.tally.right_in_it());
-        set(&slot.failures, interval.tally.outcomes.failures());
+        set(&slot.failures, interval.tally.outcomes.lost());
         set(&slot.connections, u64::from(connections));
         let tally = &interval.tally;
         set(&slot.due, tally.due);

@@ -6,13 +6,15 @@ use model::{Distribution, Trial};
 /// Lines per halving of what is left to 100 %: HdrHistogram's default.
 const TICKS: f64 = 5.0;
 
-/// The percentiles of `times` in milliseconds. What failed has no time, and is not in it.
+/// The percentiles of `times` in milliseconds, of all exchanges: what had no answer took longer than
+/// all that had one, so that there is no line above the share that was answered.
 pub fn hgrm(times: &Distribution) -> String {
     let mut out = format!(
         "{:>12} {:>14} {:>10} {:>14}\n\n",
         "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
     );
-    let all = times.count();
+    let unanswered = times.censored();
+    let all = times.count() + unanswered;
     let mut seen = 0;
     let mut level = 0.0_f64;
     let mut largest = 0.0;
@@ -30,7 +32,7 @@ pub fn hgrm(times: &Distribution) -> String {
             level += 1.0 / (TICKS * halvings.exp2());
         }
     }
-    if all > 0 {
+    if all > 0 && unanswered == 0 {
         out.push_str(&format!("{largest:12.3} {:2.12} {all:10}\n", 1.0));
     }
     let (mean, deviation) = mean_and_deviation(times);
@@ -40,7 +42,18 @@ pub fn hgrm(times: &Distribution) -> String {
     out.push_str(&format!(
         "#[Max     = {largest:12.3}, Total count    = {all:12}]\n"
     ));
+    out.push_str(&unanswered_line(unanswered));
     out
+}
+
+/// What a reader must know of exchanges that have no time.
+fn unanswered_line(count: u64) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(
+            "#[Without an answer: {count}, which took longer than all that is counted here]\n"
+        ),
+    }
 }
 
 /// Response times of each interval of `trial`, in the log format 1.3.
@@ -51,6 +64,9 @@ pub fn hlog(trial: &Trial) -> String {
             "#[StartTime: 0.000 (the window of a run of {time})]\n"
         ));
     }
+    let intervals = trial.record.intervals.iter();
+    let unanswered = intervals.map(|one| one.response_time.censored());
+    out.push_str(&unanswered_line(unanswered.sum()));
     out.push_str(
         "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
          \"Interval_Compressed_Histogram\"\n",
@@ -142,6 +158,35 @@ mod tests {
             .unwrap();
         assert!(all.contains("1000]"), "{all}");
         assert!(text.contains("#[Mean    =      500.500"), "{text}");
+    }
+
+    /// The lines end where nobody knows how long it took.
+    #[test]
+    fn what_has_no_answer_took_longer_than_all_that_has_one() {
+        let mut times = Distribution::default();
+        for ms in 1..=40 {
+            times.record(Span::from_ms(ms));
+        }
+        times.record_censored_n(60);
+        let text = hgrm(&times);
+        let lines = text
+            .lines()
+            .skip(2)
+            .take_while(|line| !line.starts_with('#'));
+        let last: Vec<f64> = lines
+            .last()
+            .unwrap()
+            .split_whitespace()
+            .map(|word| word.parse().unwrap())
+            .collect();
+        assert!((0.3..=0.4).contains(&last[1]), "{text}");
+        assert!(text.contains("Total count    =          100]"), "{text}");
+        assert!(text.contains("#[Without an answer: 60,"), "{text}");
+        let mut trial = fixture::closed();
+        assert!(!hlog(&trial).contains("Without an answer"));
+        let interval = &mut trial.record.intervals[0];
+        interval.response_time.record_censored_n(3);
+        assert!(hlog(&trial).contains("#[Without an answer: 3,"));
     }
 
     #[test]

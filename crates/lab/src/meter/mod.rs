@@ -31,6 +31,9 @@ pub use window::Meters;
 
 /// Shorter windows have too few ticks for /proc to split user from system.
 const SPLIT_MIN: Span = Span::from_s(1);
+/// And so has less CPU time than so many ticks: each counts as a whole for the one or the other, so
+/// that of 20 that are half and half one in twenty splits is off by more than 22 points.
+const SPLIT_TICKS: u64 = 20;
 
 /// Reading two files of each thread costs 15 us a thread, on the CPUs that are being measured: with
 /// more threads than this the reading would be felt, so run queue and switches stay unknown.
@@ -400,7 +403,9 @@ fn group_between(before: &GroupReading, after: &GroupReading) -> GroupUsage {
     };
     let split = match by_leaf {
         Some((_, user, system, _)) => Some((user, system)),
-        None if window >= SPLIT_MIN => Some(split_of_ticks(before, after)),
+        None if window >= SPLIT_MIN && cpu >= system::tick() * SPLIT_TICKS => {
+            Some(split_of_ticks(before, after))
+        }
         None => None,
     };
     let (user, system) = split.and_then(|split| share(cpu, split)).unzip();

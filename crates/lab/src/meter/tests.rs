@@ -62,6 +62,16 @@ fn from_a_second_on_ticks_divide_the_exact_whole() {
 }
 
 #[test]
+fn a_few_ticks_divide_nothing() {
+    let usage = group_between(
+        &group(0, &[(1, process(0, 0, 0, 0))], None),
+        &group(1_000, &[(1, process(9, 10, 0, 0))], None),
+    );
+    assert_eq!(usage.cpu, Some(Span::from_ms(9)));
+    assert_eq!((usage.user, usage.system), (None, None));
+}
+
+#[test]
 fn a_control_group_divides_any_window() {
     let usage = group_between(
         &group(0, &[(1, process(0, 0, 0, 0))], Some([10, 5, 5])),

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use model::Coding;
-use model::plan::Level;
+use model::plan::{self, Level};
 
 use crate::exchange::Cause;
 
@@ -95,6 +95,17 @@ impl Expectation {
             self.status = None;
         }
         self
+    }
+
+    /// The parts of it that `expect` wants checked: those of its level, and those that it names.
+    #[must_use]
+    pub fn as_wanted(self, expect: &plan::Expectation) -> Self {
+        let status = self.status.filter(|_| expect.status.is_some());
+        let length = self.length.filter(|_| expect.length.is_some());
+        let mut wanted = self.at_level(expect.level);
+        wanted.status = wanted.status.or(status);
+        wanted.length = wanted.length.or(length);
+        wanted
     }
 
     /// Whether the content of the exchange at `position` in its worker is compared.

@@ -1,4 +1,4 @@
-use model::plan::Level;
+use model::plan::{self, Level};
 
 use super::Expectation;
 use crate::exchange::Cause;
@@ -62,6 +62,26 @@ fn a_level_keeps_what_it_names() {
     assert_eq!(length.length, Some(5));
     assert!(!length.compares(0));
     assert_eq!(hello().at_level(Level::Body), hello());
+}
+
+#[test]
+fn what_is_named_is_checked_at_any_level() {
+    let wanted = |level| plan::Expectation {
+        status: Some(200),
+        length: Some(5),
+        level,
+        ..plan::Expectation::default()
+    };
+    for level in [Level::None, Level::Status, Level::Length] {
+        let found = hello().as_wanted(&wanted(level));
+        assert_eq!((found.status, found.length), (Some(200), Some(5)));
+        assert!(found.content.is_empty());
+    }
+    let nothing = plan::Expectation {
+        level: Level::None,
+        ..plan::Expectation::default()
+    };
+    assert_eq!(hello().as_wanted(&nothing), Expectation::default());
 }
 
 #[test]

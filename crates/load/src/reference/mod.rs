@@ -248,8 +248,8 @@ fn settle(
             differed = "were encoded differently and decode to the same content";
         }
     }
-    let expectation = demand(expect, found, (&answers[0], contents.first()), notes)?;
-    let expectation = expectation.at_level(expect.level);
+    let expectation = demand(expect, found, (answers, contents.first()), notes)?;
+    let expectation = expectation.as_wanted(expect);
     let mut reference = fetch::describe(answers, target);
     reference.dynamic = dynamic;
     reference.decoded = decoded::describe(&contents);
@@ -311,9 +311,11 @@ fn whole_lines(content: &[u8]) -> &[u8] {
 fn demand(
     expect: &plan::Expectation,
     mut found: Expectation,
-    (answer, decoded): (&Answer, Option<&Whole>),
+    (answers, decoded): (&[Answer], Option<&Whole>),
     notes: &mut Vec<String>,
 ) -> Result<Expectation, LoadError> {
+    let answer = &answers[0];
+    let error = answers.iter().find(|answer| answer.status >= 400);
     // Content that was encoded for us is another content, and its length says little.
     let encoded = match answer.coding {
         Coding::Identity => String::new(),
@@ -333,16 +335,19 @@ fn demand(
         if answer.status != status || found.status.is_none() {
             return wrong(format!("status {} instead of {status}", answer.status));
         }
-    } else if answer.status >= 400 {
+    } else if let Some(error) = error {
         notes.push(format!(
-            "the answer before the run had status {}; unless that is expected explicitly, only \
+            "an answer before the run had status {}; unless that is expected explicitly, only \
              status 200 counts as right",
-            answer.status
+            error.status
         ));
         found = Expectation {
             status: Some(200),
             ..Expectation::default()
         };
+    } else if found.status.is_none() {
+        // Statuses differed, and none was that of an error.
+        found.no_error = true;
     } else if (300..400).contains(&answer.status) {
         notes.push(elsewhere(answer));
     }
@@ -396,7 +401,7 @@ fn unfetched(expect: &plan::Expectation, name: &str) -> Result<Expectation, Load
         }),
         ..Expectation::default()
     };
-    Ok(expectation.at_level(expect.level))
+    Ok(expectation.as_wanted(expect))
 }
 
 /// What can be checked although no reference could be fetched.
@@ -414,7 +419,7 @@ fn without_reference(
         plain: decoded::any(expect),
         ..Expectation::default()
     }
-    .at_level(expect.level);
+    .as_wanted(expect);
     let checked = expectation.describe();
     notes.push(format!(
         "no reference answer before the run: {why}; checked: {checked}"

@@ -41,7 +41,12 @@ fn what_the_plan_demands_must_be_met() {
     };
     let try_it = |one: &Answer| {
         let (found, _) = stable(std::slice::from_ref(one));
-        demand(&expect, found, (one, None), &mut Vec::new())
+        demand(
+            &expect,
+            found,
+            (std::slice::from_ref(one), None),
+            &mut Vec::new(),
+        )
     };
     assert!(try_it(&answer(200, "abc")).is_ok());
     for wrong in [answer(404, "abc"), answer(200, "abcd")] {
@@ -49,21 +54,33 @@ fn what_the_plan_demands_must_be_met() {
     }
 }
 
+/// In whichever of the answers it came.
 #[test]
 fn an_error_page_is_not_a_right_answer_unless_asked_for() {
-    let one = answer(503, "sorry");
-    let (found, _) = stable(std::slice::from_ref(&one));
-    let mut notes = Vec::new();
-    let found = demand(
-        &plan::Expectation::default(),
-        found,
-        (&one, None),
-        &mut notes,
-    )
-    .unwrap();
     let only_status = Expectation {
         status: Some(200),
         ..Expectation::default()
     };
-    assert_eq!((found, notes.len()), (only_status, 1));
+    let check = |statuses: &[u16], expected: &Expectation, notes: usize| {
+        let answers: Vec<Answer> = statuses
+            .iter()
+            .map(|status| answer(*status, "sorry"))
+            .collect();
+        let (found, _) = stable(&answers);
+        let mut told = Vec::new();
+        let wanted = plan::Expectation::default();
+        let found = demand(&wanted, found, (&answers, None), &mut told).unwrap();
+        assert_eq!((&found, told.len()), (expected, notes), "{statuses:?}");
+        found
+    };
+    for statuses in [&[503][..], &[503, 503], &[200, 503], &[503, 200]] {
+        check(statuses, &only_status, 1);
+    }
+    // Where they differ, and none is that of an error, errors are still none.
+    let any = Expectation {
+        no_error: true,
+        ..stable(&[200, 204].map(|status| answer(status, "sorry"))).0
+    };
+    let found = check(&[200, 204], &any, 0);
+    assert!(found.check_status(503).is_some() && found.check_status(204).is_none());
 }

@@ -83,15 +83,21 @@ pub struct OutcomeCounts([u64; Outcome::ALL.len()]);
 impl OutcomeCounts {
     /// Of all outcomes together.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.0
+            .iter()
+            .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Of all that [`Outcome::is_failure`].
     pub fn failures(&self) -> u64 {
         self.iter()
             .filter(|(outcome, _)| outcome.is_failure())
-            .map(|(_, count)| count)
-            .sum()
+            .fold(0, |sum, (_, count)| sum.saturating_add(count))
+    }
+
+    /// Of all that got no right answer: failures, and what was given up unsent.
+    pub fn lost(&self) -> u64 {
+        self.failures().saturating_add(self[Outcome::Shed])
     }
 
     /// Each outcome with its count, in order.
@@ -102,7 +108,7 @@ impl OutcomeCounts {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
     }
 }

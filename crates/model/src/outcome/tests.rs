@@ -26,3 +26,27 @@ fn what_we_gave_up_is_not_the_servers_failure() {
     counts[Outcome::Timeout] = 1;
     assert_eq!((counts.total(), counts.failures()), (11, 1));
 }
+
+/// A file may hold any counts.
+#[test]
+fn counts_are_added_up_as_far_as_numbers_go() {
+    let mut counts = OutcomeCounts::default();
+    counts[Outcome::Timeout] = u64::MAX;
+    counts[Outcome::Shed] = 5;
+    let other = counts;
+    counts.merge(&other);
+    assert_eq!(counts[Outcome::Shed], 10);
+    for sum in [counts.total(), counts.failures(), counts.lost()] {
+        assert_eq!(sum, u64::MAX);
+    }
+}
+
+#[test]
+fn what_got_no_right_answer_is_lost() {
+    let mut counts = OutcomeCounts::default();
+    counts[Outcome::Ok] = 1;
+    counts[Outcome::Timeout] = 2;
+    counts[Outcome::Shed] = 4;
+    counts[Outcome::Unfinished] = 8;
+    assert_eq!((counts.failures(), counts.lost()), (2, 6));
+}

@@ -40,7 +40,7 @@ impl Url {
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
         if authority.contains('@') {
-            return Err(wrong("it carries a user name; use -H 'Authorization: ...'"));
+            return Err(wrong("it carries a user name; use --user NAME:PASSWORD"));
         }
         let (host, port) = split_authority(authority).map_err(wrong)?;
         let usual = if is_secure { 443 } else { 80 };

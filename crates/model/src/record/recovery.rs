@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Interval;
 use crate::distribution::{Distribution, Shape};
-use crate::outcome::Outcome;
 use crate::units::Span;
 
 /// So many times the rate of the beginning is a crowd; and so many times the time that answers took
@@ -74,7 +73,7 @@ impl Recovery {
 fn is_within(interval: &Interval, bound: Span) -> bool {
     let times = &interval.response_time;
     let outcomes = &interval.tally.outcomes;
-    let lost = outcomes.failures() + outcomes[Outcome::Shed];
+    let lost = outcomes.lost();
     let all = times.count() + lost;
     let within = times.count() - times.count_above(bound);
     all > 0 && within as f64 >= PART * all as f64
@@ -83,6 +82,7 @@ fn is_within(interval: &Interval, bound: Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Outcome;
     use crate::units::Rate;
 
     /// Intervals of a second: the rate, and milliseconds of each of 100 answers; of those that are

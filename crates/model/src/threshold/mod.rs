@@ -434,6 +434,8 @@ impl Statistic {
     fn of(self, distribution: &Distribution) -> Option<Span> {
         match self {
             Self::Max => distribution.quantile(1.0),
+            // What had no answer has no time, and a mean of all has none then.
+            Self::Mean if distribution.censored() > 0 => None,
             Self::Mean => distribution.mean(),
             Self::Min => distribution.min(),
             Self::Quantile(q) => distribution.quantile(q),

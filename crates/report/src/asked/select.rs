@@ -168,7 +168,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
 
 #[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
 fn failures(digest: &crate::digests::Digest) -> Option<f64> {
-    let lost = digest.outcomes.failures() + digest.outcomes[Outcome::Shed];
+    let lost = digest.outcomes.lost();
     let all = lost + digest.outcomes[Outcome::Ok];
     (all > 0).then(|| lost as f64 / all as f64)
 }

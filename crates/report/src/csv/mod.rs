@@ -66,7 +66,10 @@ const REST: [(&str, &str); 54] = [
     ("response_time_p99_99_us", "the same"),
     ("late_time_p99_us", "how late the generator itself was"),
     ("ok", "right answers"),
-    ("failures", "exchanges that failed"),
+    (
+        "failures",
+        "exchanges that got no right answer, those given up unsent among them",
+    ),
     ("timeouts", "of those, unanswered in time"),
     (
         "connections_established",
@@ -316,7 +319,7 @@ fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
     cells.extend([
         number(digest.late_p99_us),
         digest.outcomes[Outcome::Ok].to_string(),
-        digest.outcomes.failures().to_string(),
+        digest.outcomes.lost().to_string(),
         digest.outcomes[Outcome::Timeout].to_string(),
         digest.established.to_string(),
         number(digest.user_us),

@@ -210,11 +210,11 @@ impl<'a> Cell<'a> {
             .collect()
     }
 
-    /// Exchanges that failed, over all rounds.
-    pub fn failures(&self) -> u64 {
+    /// Exchanges that got no right answer, over all rounds.
+    pub fn lost(&self) -> u64 {
         self.rounds
             .iter()
-            .map(|digest| digest.outcomes.failures())
+            .map(|digest| digest.outcomes.lost())
             .sum()
     }
 

@@ -2,7 +2,7 @@
 
 use model::distribution::Shape;
 use model::record::Interval;
-use model::{Distribution, Outcome, Span, Trial};
+use model::{Distribution, Span, Trial};
 
 use super::digest::quantiles;
 
@@ -67,7 +67,7 @@ pub(super) fn stretch(chunk: &[Interval]) -> Option<Stretch> {
         rate: per_second(|one| one.tally.right_in_it()),
         lost: per_second(|one| {
             let outcomes = &one.tally.outcomes;
-            outcomes.failures() + outcomes[Outcome::Shed]
+            outcomes.lost()
         }),
         scheduled: scheduled.map(|requests| requests / length),
         p50_us: times.quantile(0.5).map(Span::as_us_f64),

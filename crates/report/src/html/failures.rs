@@ -30,7 +30,7 @@ pub(super) fn section(run: &Run) -> String {
     let mut total = 0;
     for workload in run.workloads() {
         for cell in run.cells(&workload) {
-            total += cell.ok() + cell.failures();
+            total += cell.ok() + cell.lost();
             rows(&mut table, &workload, &cell);
         }
     }

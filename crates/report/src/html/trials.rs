@@ -1,6 +1,6 @@
 //! Every trial, one row each: nothing that was measured is left out.
 
-use model::{Claim, Outcome, Status};
+use model::{Claim, Status};
 
 use super::chart::standing;
 use super::escape;
@@ -97,9 +97,7 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
         ))
         .number(&show(Unit::Microseconds, digest.cpu_us, resources))
         .number(&show(Unit::Bytes, digest.memory, resources))
-        .number(&number::count(
-            digest.outcomes.failures() + digest.outcomes[Outcome::Shed],
-        ))
+        .number(&number::count(digest.outcomes.lost()))
         .number(&show(Unit::Share, digest.busy, Standing::Sound))
         .text(&format!("{}{cut}", digest.rules.join(" ")));
 }

@@ -355,7 +355,9 @@ pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Page>, Exit)> {
         is_complete &= are_read;
     }
     stored::differences_around(&named)?;
-    pages.extend(read_files(&named, None, &Run::default())?.0);
+    let (of_named, are_read) = read_files(&named, None, &Run::default())?;
+    pages.extend(of_named);
+    is_complete &= are_read;
     Ok(match is_complete {
         true => (pages, Exit::Done),
         false => (pages, Exit::World),
@@ -393,10 +395,11 @@ fn read_files(
                     None => alone.push(trial),
                 }
             }
-            // A folder holds other documents too; a file that was named is meant to be a trial.
-            Err(error) if folder.is_none() => return Err(error),
-            // Where trials lie, whatever is none was one.
-            Err(error) if is_among_trials(path) => {
+            // There is nothing else to show.
+            Err(error) if folder.is_none() && files.len() == 1 => return Err(error),
+            // A file that was named is meant to be a trial, and where trials lie, whatever is none
+            // was one. A folder holds other documents too, but none that is broken.
+            Err(error) if folder.is_none() || is_among_trials(path) || is_broken(&text) => {
                 let said = format!("{error:#}");
                 out::note(&said);
                 // The page may be handed out: it names no folder of this machine.
@@ -423,6 +426,11 @@ fn read_files(
         page.run.sort();
     }
     Ok((pages, notes.is_empty()))
+}
+
+/// Whether `text` is no JSON at all.
+fn is_broken(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err()
 }
 
 /// Takes the question and the gaps from a results directory, where it has them.

@@ -113,6 +113,19 @@ fn wrong_usage() {
             format!("load {url} -n 5 -d 5s"),
             &["--requests", "--duration"],
         ),
+        (
+            format!("load {url} -n 5 --json x.out --samples x.out"),
+            &["--json and --samples both write x.out"],
+        ),
+        (
+            format!("load {url} -n 5 --hgrm -"),
+            &["--hgrm -", "name one"],
+        ),
+        (
+            format!("load {url} http://127.0.0.1:8/ --raw x"),
+            &["--raw", "http://127.0.0.1:8/", "one server"],
+        ),
+        (format!("load {url} --expect-status 99"), &["99", "100"]),
         (format!("load {url} -R 0"), &["rate"]),
         (format!("load {url} -R=-5"), &["-5"]),
         (format!("load {url} --interface 127.0.0"), &["ip address"]),

@@ -110,6 +110,7 @@ fn a_plan_says_everything() {
         count += 1;
         let value = match flag {
             "--expect" => "body",
+            "--expect-status" => "200",
             "--spin" | "--backend" => "auto",
             "--interface" | "--proxy-protocol-source" => "127.0.0.1",
             "--handshakes" => "full:1",

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use model::Trial;
 use model::fixture::{Heat, spoilt_heat};
 use model::probe::{Pass, ProbeResult, Series};
+use model::{Json as _, Trial};
 use serde_json::Value;
 
 use crate::support::need;
@@ -264,6 +264,22 @@ fn a_report_of_nothing_says_so() {
     triathlon(["report", &odd.display().to_string()])
         .expect_code(1)
         .expect_complaint(&["odd.json", "is not a trial"]);
+    // The others are shown, and the page says what is missing, however they were given.
+    let good = folder.path().join("good.json").display().to_string();
+    let text = model::fixture::closed().to_json().expect("JSON");
+    fs::write(&good, &text).expect("a file can be written");
+    fs::write(&odd, &text[..text.len() / 2]).expect("a file can be written");
+    let odd = odd.display().to_string();
+    for given in [&[odd.as_str(), &good][..], &[&name]] {
+        let page = folder.path().join("page.html");
+        let to = page.display().to_string();
+        let words = ["report", "--html", &to].into_iter();
+        triathlon(words.chain(given.iter().copied()))
+            .expect_code(1)
+            .expect_complaint(&["odd.json"]);
+        let page = fs::read_to_string(&page).expect("a page");
+        assert!(page.contains("odd.json"), "{given:?}");
+    }
 }
 
 /// What a browser says of a page: written into the page itself by this script, at the end.

@@ -65,13 +65,13 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             words::share(share),
             if struck == 0 {
                 format!(
-                    "no exchange of this trial took {RTO_MIN} or more, as one does that waits \
-                     until a lost segment is sent again"
+                    "no exchange of this trial took {RTO_MIN} or more or had no answer, as with \
+                     one that waits until a lost segment is sent again"
                 )
             } else {
                 format!(
-                    "{} of this trial took {RTO_MIN} or more, as one does that waits until a \
-                     lost segment is sent again",
+                    "{} of this trial took {RTO_MIN} or more or had no answer, as with one that \
+                     waits until a lost segment is sent again",
                     words::plural(struck, "exchange")
                 )
             }

@@ -17,7 +17,7 @@ use model::point::Point;
 use model::record::{ConnectionCounts, Reference};
 use model::trial::Server;
 use model::units::Span;
-use model::{Environment, Outcome, Trial};
+use model::{Environment, Trial};
 
 pub use points::PointSummary;
 
@@ -163,7 +163,7 @@ impl Entry {
             cpu_us: cpu_per_request(trial).map(|cpu| cpu.total_us),
             memory: memory(trial),
             ended: facts.ended(),
-            failures: record.total.outcomes.failures() + record.total.outcomes[Outcome::Shed],
+            failures: record.total.outcomes.lost(),
             connections: record.total.connections,
             close_announced: record.total.close_announced,
             content_coding: record.reference.as_ref().map(content_coding),

@@ -113,7 +113,7 @@ pub(crate) struct Args {
     expect: Check,
 
     /// The status of a right answer [default: that of the answer before the run, if below 400]
-    #[arg(long, value_name = "CODE")]
+    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(100..600))]
     expect_status: Option<u16>,
 
     /// The length of a right answer's content in bytes [default: that of the answer before the run]
@@ -180,10 +180,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     slow: super::slow::Slowness,
 
-    /// A condition that the run has to meet, else the exit code is 4: p(99)<5ms, errors<0.1%,
-    /// rate>1000, count, or avg, min, med and max of a time; 'service_time: p(99)<5ms' is about
-    /// another time than the response time (page_time is that of whole pages), '{NAME}: p(99)<5ms'
-    /// about one request of several. May be given several times
+    /// A condition that the run has to meet, else the exit code is 4, or 3 where a claim is invalid:
+    /// p(99)<5ms, errors<0.1%, rate>1000, count, or avg, min, med and max of a time; 'service_time:
+    /// p(99)<5ms' is about another time than the response time (page_time is that of whole pages),
+    /// '{NAME}: p(99)<5ms' about one request of several. May be given several times
     #[arg(long = "threshold", value_name = "CONDITION")]
     pub(super) thresholds: Vec<Threshold>,
 

@@ -19,7 +19,9 @@ pub(super) struct Exports {
     hlog: Option<PathBuf>,
 
     /// Write each second as a line of JSON, as soon as it is over: rates, failures, response times.
-    /// To FILE, or to stdout (-) instead of the report. With --agents at the end
+    /// To FILE, or to stdout (-) instead of the report. With --agents at the end. What was sent,
+    /// right answers and bytes are of the second; in an open loop outcomes and times are of what was
+    /// due in it
     #[arg(long, value_name = "FILE|-")]
     pub(super) series: Option<PathBuf>,
 
@@ -33,6 +35,15 @@ impl Exports {
     /// The files that will be written.
     pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         [&self.hgrm, &self.hlog, &self.series].into_iter().flatten()
+    }
+
+    /// What is written when the run is over, and by which flag.
+    pub(super) fn named(&self) -> [(&'static str, &Option<PathBuf>); 3] {
+        [
+            ("--hgrm", &self.hgrm),
+            ("--hlog", &self.hlog),
+            ("--series", &self.series),
+        ]
     }
 
     /// Writes them.

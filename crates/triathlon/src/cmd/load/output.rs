@@ -1,5 +1,6 @@
 //! What `triathlon load` writes: events for programs, and a report for people.
 
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,21 @@ impl Output {
             };
             let why = format!("--samples -: {other} writes to stdout already; name a file");
             return Err(UsageError(why).into());
+        }
+        let first = [("--json", &args.json), ("--samples", &args.samples)];
+        let mut places = BTreeMap::new();
+        for (flag, path) in first.into_iter().chain(args.exports.named()) {
+            let Some(path) = path else { continue };
+            let is_stdout = path.as_path() == Path::new("-");
+            if is_stdout && flag.starts_with("--h") {
+                let why = format!("{flag} -: it writes a file alone; name one");
+                return Err(UsageError(why).into());
+            }
+            if let Some(other) = places.insert(path, flag).filter(|_| !is_stdout) {
+                let path = path.display();
+                let why = format!("{other} and {flag} both write {path}; give each its own file");
+                return Err(UsageError(why).into());
+            }
         }
         let files = [&args.json, &args.samples];
         for path in files.into_iter().flatten().chain(args.exports.files()) {

@@ -173,7 +173,7 @@ fn of_record(interval: &Interval) -> Line<'_> {
     Line {
         due: tally.due,
         sent: tally.sent_in_it(),
-        failed: tally.outcomes.failures(),
+        failed: tally.outcomes.lost(),
         bytes_received: tally.bytes_received.count(),
         bytes_sent: tally.bytes_sent.count(),
         ..Line::of(

@@ -294,8 +294,8 @@ impl Targets {
     }
 
     fn requests(&self) -> anyhow::Result<Vec<RequestFile>> {
-        let base = self.urls.first().map(String::as_str);
         if let Some(path) = &self.raw {
+            let base = self.only_server("--raw")?;
             let bytes = std::fs::read(path)
                 .with_context(|| format!("--raw: cannot read {}", path.display()))?;
             let request = lists::raw(&bytes, base);
@@ -304,7 +304,7 @@ impl Targets {
             ]);
         }
         let mut requests = match &self.list {
-            Some(path) => lists::read(path, base)?,
+            Some(path) => lists::read(path, self.only_server("--urls")?)?,
             None => self.urls.iter().map(RequestFile::get).collect(),
         };
         self.weigh(&mut requests)?;

@@ -117,7 +117,7 @@ mod tests {
             let mut last = LastHead::default();
             for (head, content, is_all) in answers {
                 let text = [HEADS[head], &content].concat();
-                let mut write = |last: &mut LastHead| {
+                let write = |last: &mut LastHead| {
                     let mut out = Vec::new();
                     (write_head(text.as_bytes(), 1, is_all, last, &mut out), out)
                 };
