@@ -75,7 +75,9 @@ fn is_within(interval: &Interval, bound: Span) -> bool {
     let outcomes = &interval.tally.outcomes;
     let lost = outcomes.lost();
     let all = times.count() + lost;
-    let within = times.count() - times.count_above(bound);
+    // What had no answer counts as above, and not as a time.
+    let above = times.count_above(bound) - times.censored();
+    let within = times.count() - above;
     all > 0 && within as f64 >= PART * all as f64
 }
 
@@ -86,14 +88,18 @@ mod tests {
     use crate::units::Rate;
 
     /// Intervals of a second: the rate, and milliseconds of each of 100 answers; of those that are
-    /// 0 none came.
+    /// 0 only five came, at once.
     fn intervals(seconds: &[(u64, u64)]) -> Vec<Interval> {
         let each = seconds.iter().zip(0..);
         let each = each.map(|((rate, ms), second)| {
             let mut interval = Interval::new(Span::from_s(second), Span::from_s(1));
             interval.scheduled = Some(Rate::per_second(*rate));
             match ms {
-                0 => interval.tally.outcomes[Outcome::Shed] = 100,
+                0 => {
+                    interval.response_time.record_n(Span::from_ms(1), 5);
+                    interval.response_time.record_censored_n(95);
+                    interval.tally.outcomes[Outcome::Shed] = 95;
+                }
                 ms => interval.response_time.record_n(Span::from_ms(*ms), 100),
             }
             interval
@@ -117,7 +123,7 @@ mod tests {
         assert_eq!(with(&[(200, 19), (200, 10)]), Some(Some(1)));
         assert_eq!(with(&[(200, 400), (200, 25), (200, 12)]), Some(Some(3)));
         assert_eq!(with(&[(200, 400), (200, 300)]), Some(None));
-        // Where nothing is answered nothing is as before.
+        // Where hardly anything is answered nothing is as before.
         assert_eq!(with(&[(200, 0), (200, 10)]), Some(Some(2)));
     }
 
