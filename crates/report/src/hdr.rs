@@ -6,8 +6,8 @@ use model::{Distribution, Trial};
 /// Lines per halving of what is left to 100 %: HdrHistogram's default.
 const TICKS: f64 = 5.0;
 
-/// The percentiles of `times` in milliseconds, of all exchanges: what had no answer took longer than
-/// all that had one, so that there is no line above the share that was answered.
+/// The percentiles of `times` in milliseconds, of all exchanges: what had no answer took longer
+/// than all that had one, so that there is no line above the share that was answered.
 pub fn hgrm(times: &Distribution) -> String {
     let mut out = format!(
         "{:>12} {:>14} {:>10} {:>14}\n\n",

@@ -14,7 +14,7 @@ use report::Run;
 use verdict::TrialSet;
 
 use super::publish::publish;
-use super::stored::{self, DEPTH_MAX, Opened, find, is_among_trials, newest};
+use super::stored::{self, DEPTH_MAX, Opened, find, newest, was_trial};
 use super::study;
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -395,11 +395,9 @@ fn read_files(
                     None => alone.push(trial),
                 }
             }
-            // There is nothing else to show.
             Err(error) if folder.is_none() && files.len() == 1 => return Err(error),
-            // A file that was named is meant to be a trial, and where trials lie, whatever is none
-            // was one. A folder holds other documents too, but none that is broken.
-            Err(error) if folder.is_none() || is_among_trials(path) || is_broken(&text) => {
+            // A file that was named is meant to be a trial.
+            Err(error) if folder.is_none() || was_trial(path, &text) => {
                 let said = format!("{error:#}");
                 out::note(&said);
                 // The page may be handed out: it names no folder of this machine.
@@ -426,11 +424,6 @@ fn read_files(
         page.run.sort();
     }
     Ok((pages, notes.is_empty()))
-}
-
-/// Whether `text` is no JSON at all.
-fn is_broken(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err()
 }
 
 /// Takes the question and the gaps from a results directory, where it has them.

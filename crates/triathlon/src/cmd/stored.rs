@@ -162,8 +162,14 @@ pub(super) fn manifest_of(trial: &Path) -> Option<model::Manifest> {
     read_manifest(trial.parent()?.parent()?).ok()
 }
 
+/// Whether a file that is no trial was one: where trials lie, whatever is none was. Elsewhere lie
+/// other documents too, but none that is no JSON at all.
+pub(super) fn was_trial(path: &Path, text: &str) -> bool {
+    is_among_trials(path) || serde_json::from_str::<serde::de::IgnoredAny>(text).is_err()
+}
+
 /// Whether a file lies where a lab stores trials.
-pub(super) fn is_among_trials(path: &Path) -> bool {
+fn is_among_trials(path: &Path) -> bool {
     path.parent()
         .is_some_and(|folder| folder.ends_with("trials"))
 }

@@ -180,7 +180,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     slow: super::slow::Slowness,
 
-    /// A condition that the run has to meet, else the exit code is 4, or 3 where a claim is invalid:
+    /// A condition that the run has to meet, else the exit code is 4, 3 where a claim is invalid:
     /// p(99)<5ms, errors<0.1%, rate>1000, count, or avg, min, med and max of a time; 'service_time:
     /// p(99)<5ms' is about another time than the response time (page_time is that of whole pages),
     /// '{NAME}: p(99)<5ms' about one request of several. May be given several times

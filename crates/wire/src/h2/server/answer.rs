@@ -112,7 +112,10 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_written_before_changes_nothing(
-            answers in proptest::collection::vec((0..HEADS.len(), "[a-z\r\n]{0,4}", any::<bool>()), 1..20),
+            answers in proptest::collection::vec(
+                (0..HEADS.len(), "[a-z\r\n]{0,4}", any::<bool>()),
+                1..20,
+            ),
         ) {
             let mut last = LastHead::default();
             for (head, content, is_all) in answers {

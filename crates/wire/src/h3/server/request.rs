@@ -257,8 +257,8 @@ impl<F: Clone> Peer<F> {
         Ok(true)
     }
 
-    /// The head of a request that came as `block`, as text; `stream` is told how long its content is
-    /// to be.
+    /// The head of a request that came as `block`, as text; `stream` is told how long its content
+    /// is to be.
     fn text_of(
         &mut self,
         stream: &mut Stream<F>,
