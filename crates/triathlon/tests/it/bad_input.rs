@@ -252,6 +252,9 @@ fn no_room_for_the_trial_loses_nothing() {
         .expect_complaint(&["/dev/full", "space"]);
     // What was measured was printed all the same.
     assert!(run.stdout.contains("40"), "{run:#?}");
+    // Where nothing can be lost, several go to the same place.
+    let flags = "-n 40 -c 4 -t 1 --warmup 0s --json /dev/null --samples /dev/null";
+    triathlon(["load", &url].into_iter().chain(flags.split(' '))).expect_measured();
 }
 
 #[test]

@@ -104,7 +104,9 @@ impl Output {
                 let why = format!("{flag} -: it writes a file alone; name one");
                 return Err(UsageError(why).into());
             }
-            if let Some(other) = places.insert(path, flag).filter(|_| !is_stdout) {
+            // A device and a pipe take from many.
+            let is_shared = is_stdout || path.metadata().is_ok_and(|facts| !facts.is_file());
+            if let Some(other) = places.insert(path, flag).filter(|_| !is_shared) {
                 let path = path.display();
                 let why = format!("{other} and {flag} both write {path}; give each its own file");
                 return Err(UsageError(why).into());
