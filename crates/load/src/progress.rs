@@ -206,6 +206,18 @@ mod tests {
         interval
     }
 
+    /// What `--metrics`, `--series` and the view of a terminal call failed.
+    #[test]
+    fn what_was_given_up_unsent_is_published_as_failed() {
+        let mut interval = interval(0, 5);
+        interval.tally.outcomes[Outcome::Shed] = 3;
+        interval.tally.outcomes[Outcome::Timeout] = 1;
+        let progress = Progress::default();
+        progress.publish(&interval, 1);
+        let read = progress.read(0).unwrap();
+        assert_eq!((read.ok, read.failures), (5, 4));
+    }
+
     #[test]
     fn a_reader_sees_what_was_published_until_it_is_overwritten() {
         let progress = Progress::default();

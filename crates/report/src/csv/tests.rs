@@ -32,6 +32,9 @@ fn every_row_has_every_column_and_reads_back() {
     if let Some(reference) = &mut trial.record.reference {
         reference.server = Some("odd, \"quoted\" server".to_owned());
     }
+    let outcomes = &mut trial.record.total.outcomes;
+    outcomes[Outcome::Shed] = 3;
+    let failures = outcomes.failures() + 3;
     trial.verdict = verdict::judge(&trial);
     run.add(&trial);
     let text = rows(&[&run]);
@@ -52,6 +55,7 @@ fn every_row_has_every_column_and_reads_back() {
         of("ok"),
         trial.record.total.outcomes[Outcome::Ok].to_string()
     );
+    assert_eq!(of("failures"), failures.to_string());
     assert_eq!(of("intended_rate_per_s"), "");
 }
 

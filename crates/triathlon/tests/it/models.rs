@@ -1,5 +1,6 @@
 //! The ways to load a server, from the door: pipelines, think times, stages, deadlines.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -110,8 +111,12 @@ fn stages_make_the_arrivals_that_they_say() {
 #[test]
 fn what_is_overdue_is_shed() {
     let server = Stub::start_after(2, |_, _| Next::Keep);
-    let flags = "-d 1s --warmup 0s -c 1 -t 1 -R 100 --deadline 50ms --timeout 3s";
-    let run = load(&server.url(), flags).expect_measured();
+    let folder = tempfile::tempdir().expect("a folder");
+    let flags = format!(
+        "-d 1s --warmup 0s -c 1 -t 1 -R 100 --deadline 50ms --timeout 3s --series {}/series",
+        folder.path().display()
+    );
+    let run = load(&server.url(), &flags).expect_measured();
     let record = run.trial().record;
     assert_eq!(record.total.due, 100, "{run:#?}");
     assert!(record.total.outcomes[Outcome::Shed] >= 90, "{run:#?}");
@@ -121,6 +126,15 @@ fn what_is_overdue_is_shed() {
         .find(|one| one.outcome == Outcome::Shed);
     let said = shed.map(|one| one.text.as_str());
     assert_eq!(said, Some("it was not sent within 50.0 ms of its due time"));
+    // So do the lines of each second, in whichever of them they were given up.
+    let path = folder.path().join("series");
+    let series = fs::read_to_string(path).expect("it was written");
+    let failed = series.lines().map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        line["failed"].as_u64().expect("a count")
+    });
+    let in_window: u64 = failed.sum();
+    assert!((50..=100).contains(&in_window), "{series} {run:#?}");
 }
 
 #[test]

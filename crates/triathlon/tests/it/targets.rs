@@ -130,6 +130,18 @@ fn a_raw_request_goes_out_as_it_stands() {
 }
 
 #[test]
+fn a_list_and_a_raw_request_go_to_one_server() {
+    for flag in ["--urls", "--raw"] {
+        load(
+            Some("http://127.0.0.1:1/"),
+            &["http://127.0.0.1:2/", flag, "/dev/null"],
+        )
+        .expect_code(2)
+        .expect_complaint(&[flag, "2/' is too much"]);
+    }
+}
+
+#[test]
 fn forms_are_posted() {
     let (server, heard) = listening();
     let folder = tempfile::tempdir().expect("a folder");

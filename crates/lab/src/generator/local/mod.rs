@@ -291,7 +291,7 @@ fn window(plan: &PlanFile) -> Duration {
     }
 }
 
-/// The end of what a child wrote to its standard error, read after it has ended.
+/// Why a child ended, by what it wrote to its standard error; read after it has ended.
 trait Complaint {
     fn complaint(&mut self) -> String;
 }
@@ -309,13 +309,27 @@ impl Complaint for Child {
                 text.extend_from_slice(&chunk[..count]);
             }
         }
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        lines[lines.len().saturating_sub(3)..].join(" | ")
+        last_words(&String::from_utf8_lossy(&text))
     }
+}
+
+/// The sentence of a panic, whatever follows it; otherwise the last three lines.
+fn last_words(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let is_trace = |line: &&&str| line.starts_with("stack backtrace:") || line.starts_with("note:");
+    let panic = lines.iter().position(|line| line.contains(" panicked at "));
+    let words = match panic.map(|begin| &lines[begin..]) {
+        Some(rest) => {
+            &rest[..rest
+                .iter()
+                .take_while(|line| !is_trace(line))
+                .take(3)
+                .count()]
+        }
+        None => &lines[lines.len().saturating_sub(3)..],
+    };
+    words.join(" | ")
 }
 
 #[cfg(test)]

@@ -56,6 +56,16 @@ fn a_generator_that_breaks_off_is_told_with_its_last_words() {
     );
 }
 
+#[test]
+fn the_last_words_of_a_panic_are_its_sentence() {
+    let stack = "\nthread 'main' (7) panicked at src/loop.rs:9:5:\nno room for 3\n\
+        stack backtrace:\n   0: rust_begin_unwind\n   1: main\nnote: some details are omitted\n";
+    let sentence = "thread 'main' (7) panicked at src/loop.rs:9:5: | no room for 3";
+    assert_eq!(last_words(stack), sentence);
+    assert_eq!(last_words("a\nb\n\nc\nd\n"), "b | c | d");
+    assert_eq!(last_words(""), "");
+}
+
 /// Runs a part with a child that tells how it was started and what it was told, as a failure.
 fn run_part(script: &str, told: &mut dyn FnMut(bool) -> Told) -> String {
     let arguments = ["-c", script, "sh"].map(str::to_owned).to_vec();
