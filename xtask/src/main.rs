@@ -40,8 +40,9 @@ const TASKS: &[Task] = &[
     ),
     (
         "test",
-        "[--install]",
-        "everything: brings the servers and tools, then check and the end-to-end tests",
+        "[--install] [--all]",
+        "everything: brings the servers and tools, then check and the end-to-end tests; with --all \
+         servers are measured for as long as a lab does",
         test::run,
     ),
     (

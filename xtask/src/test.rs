@@ -41,11 +41,12 @@ const AGAIN: u64 = 5;
 /// Runs it.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
-    let install = match arguments {
-        [] => ci,
-        [flag] if flag == "--install" => true,
-        _ => bail!("usage: cargo xtask test [--install]"),
-    };
+    let is_known = |flag: &String| ["--install", "--all"].contains(&flag.as_str());
+    if !arguments.iter().all(is_known) {
+        bail!("usage: cargo xtask test [--install] [--all]");
+    }
+    let is_given = |flag: &str| arguments.iter().any(|given| given == flag);
+    let install = ci || is_given("--install");
     if std::env::var_os("TRIATHLON_LIMITS_RAISED").is_none() {
         return again_with_limits(arguments, ci);
     }
@@ -66,6 +67,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let prepare = |command: &mut Command| {
         command
             .env("TRIATHLON_SLOW_TESTS", "1")
+            .envs(is_given("--all").then_some(("TRIATHLON_SERVERS_IN_FULL", "1")))
             .env("TRIATHLON_NOT_RUN", &not_run);
     };
     let end_to_end = tests.end_to_end.clone();

@@ -54,7 +54,7 @@ pub(crate) fn look_up(plan: &Plan) -> Result<Found, LoadError> {
     };
     if let Some(proxy) = plan.proxy() {
         let (addresses, took) = look_up_one(&proxy)?;
-        found.lookup = took.map(|took| Lookup::of(took, addresses.len() as u64));
+        found.lookup = took.map(|took| Lookup::of(took, ips(&addresses)));
         found.targets = vec![addresses; plan.hosts().len()];
         return Ok(found);
     }
@@ -65,12 +65,16 @@ pub(crate) fn look_up(plan: &Plan) -> Result<Found, LoadError> {
         }
         let (addresses, took) = look_up_one(url)?;
         if let Some(took) = took {
-            let one = Lookup::of(took, addresses.len() as u64);
+            let one = Lookup::of(took, ips(&addresses));
             found.lookup.get_or_insert_default().merge(one);
         }
         found.targets.push(addresses);
     }
     Ok(found)
+}
+
+fn ips(addresses: &[SocketAddr]) -> Vec<IpAddr> {
+    addresses.iter().map(SocketAddr::ip).collect()
 }
 
 /// The addresses of one host, and how long it took to find them, if they had to be found.

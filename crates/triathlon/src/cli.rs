@@ -1,6 +1,8 @@
 //! The command line: one table from which parsing, help, man pages and completions are made.
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cmd;
 use crate::exit::Exit;
@@ -12,6 +14,22 @@ use crate::tools;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Reads the words of a command line, the first of which names the program.
+pub(crate) fn read(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let command = with_negative_numbers(Cli::command());
+    Cli::from_arg_matches(&command.try_get_matches_from(words)?)
+}
+
+/// Takes `-1` behind a flag for its value, so that the message is about the value and not about a
+/// flag `-1`, which there is none of.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 /// The legs of the race.

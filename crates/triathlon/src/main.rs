@@ -16,7 +16,6 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Parser as _;
 
 use self::secrets::Secrets;
 
@@ -26,7 +25,7 @@ fn main() -> ExitCode {
     if let Some(tool) = tools::of_program(&words) {
         words.insert(1, tool.name.into());
     }
-    let ended = match cli::Cli::try_parse_from(words) {
+    let ended = match cli::read(words) {
         Ok(cli) => cli.command.run(),
         Err(said) if said.use_stderr() && !secrets.is_empty() => {
             let said = secrets.without(&said.render().to_string());

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use model::experiment::{Experiment, ExperimentFile, Network, OneOrMany};
+use model::experiment::{Experiment, ExperimentFile, Network, OneOrMany, ServerFile};
 use verdict::words;
+
+use super::Present;
 
 /// Gives each server whose every number of cores is more than `available` as many as there are.
 /// Says which: a sentence for each.
@@ -40,10 +42,11 @@ pub fn without_veth(experiment: &Experiment) -> Option<Experiment> {
     Experiment::try_from(file).ok()
 }
 
-/// What `run` lacks of the study that `written` repeats: a server or workload of priority 1, or
-/// the second point of an axis. None where it lacks nothing, or where this repeats no study.
-pub fn shortfall(written: &Experiment, run: &Experiment) -> Option<String> {
-    if written.file().published.is_empty() {
+/// What `run` lacks of the study that `written` repeats, where these of its servers can be
+/// measured: a server or workload of priority 1, or the second point of an axis. None where it
+/// lacks nothing, or where this repeats no study.
+pub fn shortfall(written: &Experiment, run: &Experiment, present: &Present) -> Option<String> {
+    if written.file().published.is_empty() && written.file().asked.is_empty() {
         return None;
     }
     let mut lacks: Vec<String> = Vec::new();
@@ -52,6 +55,21 @@ pub fn shortfall(written: &Experiment, run: &Experiment) -> Option<String> {
         let gone: Vec<String> = gone.into_iter().collect();
         lacks.push(format!("it lacks {}", words::list(&gone)));
     }
+    let here = run.servers().iter().enumerate();
+    let here: Vec<_> = here.filter(|(index, _)| present.has(*index)).collect();
+    let missing: BTreeSet<String> = first_servers(run)
+        .filter(|one| here.iter().all(|(_, server)| server.product != one.product))
+        .map(|one| one.product.clone())
+        .collect();
+    if !missing.is_empty() {
+        let missing: Vec<String> = missing.into_iter().collect();
+        let missing = words::list(&missing);
+        lacks.push(format!("{missing} cannot be measured here"));
+    }
+    let asked: BTreeSet<u32> = written.servers().iter().map(|one| one.cores).collect();
+    let left: BTreeSet<u32> = here.iter().map(|(_, one)| one.cores).collect();
+    // Servers of one number of cores get fewer where there are no more: that is said elsewhere.
+    let cores = ("numbers of cores", asked.len(), left.len());
     let axes = |of: &Experiment| {
         [
             ("connections", of.connections().len()),
@@ -61,7 +79,9 @@ pub fn shortfall(written: &Experiment, run: &Experiment) -> Option<String> {
             ("networks", of.networks().len()),
         ]
     };
-    for ((name, asked), (_, left)) in axes(written).into_iter().zip(axes(run)) {
+    let others = axes(written).into_iter().zip(axes(run));
+    let others = others.map(|((name, asked), (_, left))| (name, asked, left));
+    for (name, asked, left) in others.chain([cores]) {
         if asked > 1 && left < 2 {
             lacks.push(format!(
                 "{left} of {asked} points is left on the axis of {name}"
@@ -77,13 +97,21 @@ pub fn shortfall(written: &Experiment, run: &Experiment) -> Option<String> {
     })
 }
 
+fn is_first(priority: Option<u32>) -> bool {
+    priority.unwrap_or(1) == 1
+}
+
+/// The servers of priority 1, as they are written.
+fn first_servers(experiment: &Experiment) -> impl Iterator<Item = &ServerFile> {
+    let all = experiment.file().server.iter();
+    all.filter(|one| is_first(one.priority))
+}
+
 /// The servers and workloads of priority 1, by the names that they have in the file: a server's
 /// configurations go by its product, preset and label.
 fn names(experiment: &Experiment) -> BTreeSet<String> {
     let file = experiment.file();
-    let is_first = |priority: Option<u32>| priority.unwrap_or(1) == 1;
-    let servers = file.server.iter().filter(|one| is_first(one.priority));
-    let servers = servers.flat_map(|one| {
+    let servers = first_servers(experiment).flat_map(|one| {
         let variants = one.variant.as_ref().map_or(&[][..], OneOrMany::as_slice);
         let name = one.label.clone().unwrap_or_else(|| one.product.clone());
         match variants {
@@ -118,6 +146,14 @@ mod tests {
         parse(name, text, &overrides).unwrap()
     }
 
+    fn all(experiment: &Experiment) -> Present {
+        (0..experiment.servers().len()).collect()
+    }
+
+    fn lacks(written: &Experiment, run: &Experiment) -> Option<String> {
+        shortfall(written, run, &all(run))
+    }
+
     #[test]
     fn a_machine_with_fewer_cores_runs_a_study_on_those_that_it_has() {
         let real_load = study("real-load-2022", &[]);
@@ -129,7 +165,7 @@ mod tests {
             "Apache as published has 1 core instead of 4: this machine has no more CPUs for \
              servers."
         );
-        assert_eq!(shortfall(&real_load, &fitted), None);
+        assert_eq!(lacks(&real_load, &fitted), None);
         let (same, said) = fit_cores(&real_load, 4);
         assert_eq!((same, said.len()), (real_load, 0));
         // Where some number fits, the others are rows.
@@ -143,7 +179,7 @@ mod tests {
         let run = without_veth(&written).unwrap();
         assert_eq!(run.networks(), [Network::Loopback]);
         assert_eq!(
-            shortfall(&written, &run).as_deref(),
+            lacks(&written, &run).as_deref(),
             Some(
                 "This is not the study revisited-2005: 1 of 2 points is left on the axis of \
                  networks."
@@ -156,7 +192,7 @@ mod tests {
     #[test]
     fn what_a_study_cannot_do_without_is_told() {
         let check = |name: &str, overrides: &[&str], expected: Option<&str>| {
-            let said = shortfall(&study(name, &[]), &study(name, overrides));
+            let said = lacks(&study(name, &[]), &study(name, overrides));
             assert_eq!(said.as_deref(), expected);
         };
         check("revisited-2005", &["rounds=6", "connections=1,16"], None);
@@ -165,7 +201,8 @@ mod tests {
             &["server=nginx,apache"],
             Some(
                 "This is not the study rootusers-2016: it lacks apache event, apache \
-                 prefork, apache worker, cherokee, lighttpd, openlitespeed and varnish nginx.",
+                 prefork, apache worker, cherokee, lighttpd, openlitespeed and varnish nginx; 1 of \
+                 4 points is left on the axis of numbers of cores.",
             ),
         );
         check(
@@ -178,6 +215,25 @@ mod tests {
         );
         // What repeats no study lacks nothing of one.
         check("first-heat", &["server=origin", "connections=1"], None);
+    }
+
+    #[test]
+    fn what_a_machine_cannot_measure_of_a_study_is_told() {
+        let study = study("rootusers-2016", &[]);
+        let of = |can: &dyn Fn(&str, u32) -> bool| -> Present {
+            let all = study.servers().iter().enumerate();
+            let here = all.filter(|(_, server)| can(&server.product, server.cores));
+            here.map(|(index, _)| index).collect()
+        };
+        let said = |present: &Present| shortfall(&study, &study, present);
+        assert_eq!(said(&of(&|_, _| true)), None);
+        assert_eq!(
+            said(&of(&|product, cores| product != "cherokee" && cores == 1)).as_deref(),
+            Some(
+                "This is not the study rootusers-2016: cherokee cannot be measured here; 1 of \
+                 4 points is left on the axis of numbers of cores."
+            )
+        );
     }
 
     /// With all that Debian has of their servers.
@@ -198,7 +254,7 @@ mod tests {
             let present: Present = present.map(|(index, _)| index).collect();
             let scaled = scale(&experiment, &present, 32, budget);
             assert!(scaled.fits, "{name}: {:?}", scaled.said);
-            assert_eq!(shortfall(&experiment, &scaled.experiment), None, "{name}");
+            assert_eq!(lacks(&experiment, &scaled.experiment), None, "{name}");
         }
     }
 
@@ -214,8 +270,7 @@ mod tests {
                 let scaled = scale(&experiment, &present, 32, whole / share);
                 // What does not fit is refused.
                 assert!(scaled.fits || share > 2, "{name}: {:?}", scaled.said);
-                let lacks = shortfall(&experiment, &scaled.experiment);
-                assert_eq!(lacks, None, "{name}");
+                assert_eq!(lacks(&experiment, &scaled.experiment), None, "{name}");
             }
         }
     }

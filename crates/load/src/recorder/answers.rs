@@ -4,7 +4,7 @@ use model::coding::{Coded, Coding, Codings};
 use model::distribution::{Distribution, Pair, Which};
 use model::outcome::{Outcome, OutcomeCounts};
 use model::record::Class;
-use model::units::Bytes;
+use model::units::{Bytes, Span};
 
 use crate::exchange::Exchange;
 
@@ -29,23 +29,24 @@ const SERVICE: Which = Which::First;
 const FIRST_BYTE: Which = Which::Second;
 
 impl Answers {
-    /// One of them has ended, in an interval with these response times.
+    /// One of them has ended, in an interval with these response times. If a right answer came in
+    /// more than one piece: how long the rest of it took.
     #[inline]
     pub(super) fn end(
         &mut self,
         exchange: &Exchange,
         outcome: Outcome,
         in_interval: &mut Distribution,
-    ) {
+    ) -> Option<Span> {
         self.outcomes[outcome] += 1;
         self.sent += u64::from(exchange.sent.is_some());
         if outcome == Outcome::Ok {
             let response_time = exchange.response_time();
             self.response_and_whole.record(RESPONSE, response_time);
             in_interval.record(response_time);
-            self.count_times(exchange);
             self.content += exchange.content;
             self.count_coding(exchange);
+            self.count_times(exchange)
         } else {
             self.response_and_whole.record_censored(RESPONSE);
             in_interval.record_censored();
@@ -56,14 +57,16 @@ impl Answers {
             if outcome == Outcome::Content {
                 self.count_coding(exchange);
             }
+            None
         }
     }
 
     #[inline]
-    fn count_times(&mut self, exchange: &Exchange) {
+    fn count_times(&mut self, exchange: &Exchange) -> Option<Span> {
         match (exchange.service_time(), exchange.first_byte_time()) {
             (Some(service), Some(first)) if service == first => {
                 self.response_and_whole.record(WHOLE, service);
+                None
             }
             (service, first) => {
                 if let Some(service) = service {
@@ -72,6 +75,7 @@ impl Answers {
                 if let Some(first) = first {
                     self.service_and_first.record(FIRST_BYTE, first);
                 }
+                Some(service?.saturating_sub(first?))
             }
         }
     }

@@ -77,6 +77,8 @@ pub struct Recorder {
     never_begun: u64,
     blocked_time: Distribution,
     late_time: Distribution,
+    /// From the first byte to the last, of right answers that came in more than one piece.
+    transfer_time: Distribution,
     /// How long connects took.
     pub connect_time: Distribution,
     /// How long handshakes took, by their kind.
@@ -116,6 +118,7 @@ impl Recorder {
             never_begun: 0,
             blocked_time: Distribution::default(),
             late_time: Distribution::default(),
+            transfer_time: Distribution::default(),
             connect_time: Distribution::default(),
             handshakes: Default::default(),
             batch_time: Distribution::default(),
@@ -331,7 +334,10 @@ impl Recorder {
             in_interval.record_censored();
             return self.keep_sample(exchange);
         };
-        self.classes[usize::from(class)].end(exchange, outcome, in_interval);
+        let transfer = self.classes[usize::from(class)].end(exchange, outcome, in_interval);
+        if let Some(transfer) = transfer {
+            self.transfer_time.record(transfer);
+        }
         self.keep_sample(exchange);
     }
 

@@ -4,7 +4,7 @@ use model::coding;
 use model::distribution::Distribution;
 use model::outcome::Outcome;
 use model::record::{self, Example, Record, Tally};
-use model::units::Instant;
+use model::units::{Instant, Span};
 
 use super::Recorder;
 
@@ -45,6 +45,7 @@ impl Recorder {
             blocked_time: self.blocked_time,
             late_time: self.late_time,
             connect_time: self.connect_time,
+            transfer_time: self.transfer_time,
             intervals,
             workers: vec![record::Worker {
                 index: self.settings.worker,
@@ -74,6 +75,11 @@ impl Recorder {
             record.first_byte_time.merge(&class.first_byte_time);
             coding::merge(&mut record.codings, &class.codings);
         }
+        // The others came whole with their first byte.
+        let whole = record.first_byte_time.count() - record.transfer_time.count();
+        record.transfer_time.record_n(Span::ZERO, whole);
+        let unknown = record.first_byte_time.censored();
+        record.transfer_time.record_censored_n(unknown);
         if record.classes.len() == 1 {
             record.classes.clear();
         }

@@ -53,6 +53,34 @@ fn exchange(due_ms: u64, ended_ms: u64, cause: Option<Cause>) -> Exchange {
     }
 }
 
+/// Two answers whose content came 30 and 40 ms behind their first byte, one that came at once, and
+/// one that never came.
+#[test]
+fn a_transfer_is_from_the_first_byte_to_the_last() {
+    let mut recorder = recorder(settings(false));
+    for (ended, first, cause) in [
+        (1_040, 1_010, None),
+        (1_050, 1_010, None),
+        (1_010, 1_010, None),
+        (1_020, 1_010, Some(Cause::LacksText)),
+    ] {
+        recorder.arrive(at_ms(1_000));
+        recorder.send(at_ms(1_000));
+        let first_byte = Some(at_ms(first));
+        recorder.end(&Exchange {
+            first_byte,
+            ..exchange(1_000, ended, cause)
+        });
+    }
+    let times = finish(recorder, 5_000).transfer_time;
+    assert_eq!((times.count(), times.censored()), (3, 1));
+    assert_eq!(
+        (times.min(), times.max()),
+        (Some(Span::ZERO), Some(Span::from_ms(40)))
+    );
+    assert_eq!(times.sum(), Span::from_ms(70));
+}
+
 /// Records exchanges given by when they were due and ended, in milliseconds.
 fn record(by_due: bool, exchanges: &[(u64, u64)]) -> Record {
     let mut recorder = recorder(settings(by_due));

@@ -41,6 +41,8 @@ pub struct Schedule {
     left: Option<u64>,
     counted_from: Instant,
     next: Option<Instant>,
+    /// Where a count ends it: when the arrival behind the last one would be due.
+    over: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -91,6 +93,14 @@ impl Schedule {
         let mut schedule = Self::of((arrivals, plan.curve(), seed), plan.file(), index);
         if let Some(count) = plan.file().count() {
             schedule.left = Some(share(count, index, plan.file().workers));
+            schedule.over = match arrivals {
+                // Where the last drawn gap of a worker ends.
+                plan::Arrivals::Closed | plan::Arrivals::Poisson { .. } => Instant::ZERO,
+                plan::Arrivals::Fixed { rate_per_1000_s }
+                | plan::Arrivals::Uniform { rate_per_1000_s } => {
+                    schedule.counted_from + instant_of(count, rate_per_1000_s)
+                }
+            };
         }
         schedule
     }
@@ -144,6 +154,7 @@ impl Schedule {
             left: None,
             counted_from: Instant::ZERO + file.warmup,
             next: None,
+            over: Instant::ZERO,
         }
     }
 
@@ -152,6 +163,7 @@ impl Schedule {
         let offset = start.saturating_since(Instant::ZERO);
         self.start = start;
         self.counted_from += offset;
+        self.over += offset;
         if self.end < Instant::FAR_FUTURE {
             self.end += offset;
         }
@@ -162,6 +174,12 @@ impl Schedule {
     #[inline]
     pub const fn next(&self) -> Option<Instant> {
         self.next
+    }
+
+    /// The window of a count lasts until then: `n` arrivals at a rate take `n` gaps, the last of
+    /// which ends when one more would be due.
+    pub const fn over(&self) -> Instant {
+        self.over
     }
 
     /// Takes the next one if it is due at `now`.
@@ -264,6 +282,7 @@ impl Schedule {
     /// No more arrivals at or after `end`.
     pub fn cut(&mut self, end: Instant) {
         self.end = self.end.min(end);
+        self.over = self.over.min(end);
         self.next = self.next.filter(|due| *due < self.end);
     }
 
@@ -297,6 +316,9 @@ impl Schedule {
         };
         let due = self.start + since_start;
         let exhausted = self.left == Some(0);
+        if exhausted && matches!(self.kind, Kind::Poisson { .. }) {
+            self.over = due;
+        }
         if due >= self.counted_from
             && let Some(left) = &mut self.left
         {

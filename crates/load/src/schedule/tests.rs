@@ -93,6 +93,35 @@ fn a_count_begins_after_the_warm_up() {
     assert_eq!(all(&Plan::try_from(file).unwrap(), 0).len(), 15);
 }
 
+#[test]
+fn a_count_is_over_when_one_more_would_be_due() {
+    let rate_per_1000_s = Rate::per_second(1_000);
+    let of = |arrivals, workers, index| {
+        let plan = plan(arrivals, workers, Stop::Count(5), 7);
+        let mut schedule = Schedule::new(&plan, index);
+        schedule.begin(Instant::from_ns(300));
+        let drawn = schedule.clone();
+        let taken = std::iter::from_fn(|| schedule.take_due(Instant::FAR_FUTURE));
+        (taken.last(), schedule.over(), drawn)
+    };
+    let fixed = Arrivals::Fixed { rate_per_1000_s };
+    let uniform = Arrivals::Uniform { rate_per_1000_s };
+    for (arrivals, workers, index) in [(fixed, 1, 0), (fixed, 3, 0), (fixed, 3, 2), (uniform, 2, 1)]
+    {
+        let (last, over, _) = of(arrivals, workers, index);
+        assert_eq!(
+            over,
+            Instant::from_ns(5_000_300),
+            "{arrivals:?} {workers} {index}"
+        );
+        assert!(last.unwrap() < over);
+    }
+    let (last, over, mut cut) = of(Arrivals::Poisson { rate_per_1000_s }, 1, 0);
+    assert!(last.unwrap() < over, "{last:?} {over:?}, seed 7");
+    cut.cut(Instant::from_ns(400));
+    assert!(cut.over() <= Instant::from_ns(400));
+}
+
 /// A hundred million per second for an hour are taken in no time, and are as many as they should.
 #[test]
 fn any_number_of_arrivals_is_taken_at_once() {

@@ -157,8 +157,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
         let all_claimed = self.remaining == 0 && self.fresh == self.fresh_end;
         let nothing_comes = self.stopping || all_claimed || self.schedule_is_over();
+        let mut window_over = Instant::FAR_FUTURE;
         if nothing_comes && self.recorder.outstanding() == 0 && self.window_may_end() {
-            return None;
+            if self.phase == Phase::Drain || self.schedule.over() <= self.reactor.now() {
+                return None;
+            }
+            window_over = self.schedule.over();
         }
         if self.stopping && (self.has_waiting() || self.swept < self.pool.len()) {
             // The rest of what waits is given up in the next turn.
@@ -170,7 +174,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let wakeup = self
             .recorder
             .boundary()
-            .min(self.schedule.next().unwrap_or(Instant::FAR_FUTURE))
+            .min(self.schedule.next().unwrap_or(window_over))
             .min(self.next_user())
             .min(self.pool.alarms.next())
             .min(self.pool.half_closed.next())
@@ -316,7 +320,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let now = self.reactor.now();
         let ended_by_count = self.share.count.is_some() && self.phase != Phase::Drain;
         let end = if ended_by_count && !self.interrupted {
-            self.last_end
+            self.last_end.max(self.schedule.over())
         } else {
             now
         };

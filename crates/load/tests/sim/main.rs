@@ -23,4 +23,5 @@ mod scripts;
 mod slowly;
 mod split;
 mod timing;
+mod truth;
 mod tunnels;

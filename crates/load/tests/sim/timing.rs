@@ -378,6 +378,38 @@ fn a_count_is_exact_and_has_no_drain() {
     });
 }
 
+/// Ten at a hundred per second take a tenth of a second: the last gap belongs to the window.
+#[test]
+fn a_count_in_open_loop_is_as_fast_as_it_was_asked_to_be() {
+    where_kernels_never_fail(|| {
+        let of = |arrivals, service| {
+            let plan = PlanFile {
+                stop: Stop::Count(10),
+                arrivals,
+                ..open(4, 100, s(1))
+            };
+            let record = simulate(plan, hello(service));
+            assert_eq!(record.total.outcomes[Outcome::Ok], 10);
+            (record.window, record.achieved_rate)
+        };
+        let rate_per_1000_s = Rate::per_second(100);
+        let fixed = Arrivals::Fixed { rate_per_1000_s };
+        let uniform = Arrivals::Uniform { rate_per_1000_s };
+        for arrivals in [fixed, uniform] {
+            let (window, rate) = of(arrivals, MS);
+            assert_eq!(window, ms(100), "{arrivals:?}");
+            assert!((rate - 100.0).abs() < 1e-9, "{arrivals:?} {rate}");
+        }
+        // Answers that take longer end it.
+        assert_eq!(of(fixed, Service::Constant(ms(50))).0, ms(140));
+        let (window, _) = of(
+            Arrivals::Poisson { rate_per_1000_s },
+            Service::Constant(Span::from_us(1)),
+        );
+        assert!(window > ms(20), "{window}");
+    });
+}
+
 #[test]
 fn a_signal_ends_the_run_and_keeps_what_was_measured() {
     where_kernels_never_fail(|| {

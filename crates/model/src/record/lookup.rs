@@ -1,5 +1,7 @@
 //! How the name of the host was looked up.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
@@ -13,19 +15,30 @@ pub struct Lookup {
     pub time: Distribution,
     /// How many addresses there were, each counted once; the most that a process found.
     pub addresses: u64,
+    /// Which they were, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<IpAddr>,
 }
 
 impl Lookup {
-    /// One that `took` so long and found so many.
-    pub fn of(took: Span, addresses: u64) -> Self {
+    /// One that `took` so long and found these.
+    pub fn of(took: Span, mut found: Vec<IpAddr>) -> Self {
         let mut time = Distribution::default();
         time.record(took);
-        Self { time, addresses }
+        found.sort_unstable();
+        Self {
+            time,
+            addresses: found.len() as u64,
+            found,
+        }
     }
 
     /// Adds that of another process.
     pub fn merge(&mut self, other: Self) {
         self.time.merge(&other.time);
         self.addresses = self.addresses.max(other.addresses);
+        self.found.extend(other.found);
+        self.found.sort_unstable();
+        self.found.dedup();
     }
 }

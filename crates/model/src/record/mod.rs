@@ -283,6 +283,9 @@ pub struct Record {
     pub quic: Option<QuicRecord>,
     /// First byte − sent, of right answers.
     pub first_byte_time: Distribution,
+    /// Ended − first byte, of right answers: 0 where all of it came at once.
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
+    pub transfer_time: Distribution,
     /// Complete answers with the expected status in the window, by how they were encoded.
     #[serde(default, skip_serializing_if = "Codings::is_empty")]
     pub codings: Codings,
@@ -391,6 +394,7 @@ impl Record {
             (&mut self.connect_time, &other.connect_time),
             (&mut self.tls_time, &other.tls_time),
             (&mut self.first_byte_time, &other.first_byte_time),
+            (&mut self.transfer_time, &other.transfer_time),
         ] {
             mine.merge(theirs);
         }

@@ -1,3 +1,5 @@
+use std::net::IpAddr;
+
 use super::*;
 
 fn record(seed: u64, intervals: u64) -> Record {
@@ -33,7 +35,9 @@ fn record(seed: u64, intervals: u64) -> Record {
         at: Some(Span::from_ms(seed)),
     });
     record.connections_from = (0..seed).collect();
-    record.lookup = (seed > 3).then(|| Lookup::of(Span::from_us(seed), seed));
+    let address = |last| IpAddr::from([192, 0, 2, u8::try_from(last).unwrap()]);
+    record.lookup =
+        (seed > 3).then(|| Lookup::of(Span::from_us(seed), (0..seed).map(address).collect()));
     record.slowed = (seed > 4).then(|| Slowed {
         connections: seed,
         read_pauses: Span::from_ms(seed),

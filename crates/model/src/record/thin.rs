@@ -16,6 +16,7 @@ impl Record {
             &mut self.connect_time,
             &mut self.tls_time,
             &mut self.first_byte_time,
+            &mut self.transfer_time,
         ];
         if let Some(tls) = &mut self.tls {
             all.extend([

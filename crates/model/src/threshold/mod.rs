@@ -1,12 +1,12 @@
 //! Conditions that a run has to meet, in k6's grammar: `p(99)<5ms`, `errors<0.1%`, `rate>1000`.
 //!
 //! `[REQUEST:][TIME:]WHAT OPERATOR VALUE`. What: `avg`, `min`, `med`, `max` and `p(N)` of a time
-//! (`response_time` unless `service_time`, `first_byte_time`, `blocked_time`, `late_time`,
-//! `connect_time` or `page_time` stands before it); `rate` (right answers per second), `count`
-//! (right answers), `errors` (the share of exchanges that got no right answer). A time without a
-//! unit is in milliseconds, as in k6. `{NAME}:` before it means one request of several, and with
-//! `page_time` the page that begins with it; a page of which something failed counts as longer than
-//! any.
+//! (`response_time` unless `service_time`, `first_byte_time`, `transfer_time`, `blocked_time`,
+//! `late_time`, `connect_time` or `page_time` stands before it); `rate` (right answers per second),
+//! `count` (right answers), `errors` (the share of exchanges that got no right answer). A time
+//! without a unit is in milliseconds, as in k6. `{NAME}:` before it means one request of several,
+//! and with `page_time` the page that begins with it; a page of which something failed counts as
+//! longer than any.
 
 use std::fmt;
 use std::str::FromStr;
@@ -76,6 +76,7 @@ enum Time {
     Page,
     Response,
     Service,
+    Transfer,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,7 +109,7 @@ const OPERATORS: [(&str, Operator); 7] = [
     (">", Operator::More),
 ];
 
-const TIMES: [(&str, Time); 7] = [
+const TIMES: [(&str, Time); 8] = [
     ("blocked_time", Time::Blocked),
     ("connect_time", Time::Connect),
     ("first_byte_time", Time::FirstByte),
@@ -116,6 +117,7 @@ const TIMES: [(&str, Time); 7] = [
     ("page_time", Time::Page),
     ("response_time", Time::Response),
     ("service_time", Time::Service),
+    ("transfer_time", Time::Transfer),
 ];
 
 /// What is wrong with a condition, and where.
@@ -398,6 +400,8 @@ impl Threshold {
                     Time::FirstByte => Some(&class.first_byte_time),
                     // Before it is known which request it is.
                     Time::Blocked | Time::Connect | Time::Late | Time::Page => None,
+                    // Known of all together alone.
+                    Time::Transfer => None,
                 });
                 let distribution = match of_class {
                     Some(of_class) => of_class?,
@@ -426,6 +430,7 @@ impl Time {
             // Whole pages are judged before.
             Self::Page | Self::Response => &record.response_time,
             Self::Service => &record.service_time,
+            Self::Transfer => &record.transfer_time,
         }
     }
 }

@@ -10,7 +10,7 @@ use model::point::{AXES, Value, axis};
 use model::{Claim, Outcome, PointId};
 use verdict::analysis::{Comparison, Standing};
 
-use crate::digests::{Cell, Digest, QUANTILES, Run};
+use crate::digests::{Cell, Digest, QUANTILES, Resources, Run};
 
 /// The columns before those of the axes, each with what it holds.
 const FIRST: [(&str, &str); 4] = [
@@ -21,7 +21,7 @@ const FIRST: [(&str, &str); 4] = [
 ];
 
 /// The columns after those of the axes.
-const REST: [(&str, &str); 54] = [
+const REST: [(&str, &str); 64] = [
     ("round", "the round, from 1"),
     ("sequence", "position in the order of execution"),
     (
@@ -104,6 +104,43 @@ const REST: [(&str, &str); 54] = [
     (
         "server_socket_memory_per_connection_bytes",
         "the same for each connection",
+    ),
+    (
+        "server_memory_per_connection_bytes",
+        "proportional set size of the server's processes for each connection of the load",
+    ),
+    (
+        "server_runqueue_wait_us",
+        "how long threads of the server could have run and had no CPU, per exchange, microseconds",
+    ),
+    (
+        "server_switches_voluntary",
+        "how often threads of the server gave their CPU up, per exchange",
+    ),
+    (
+        "server_switches_involuntary",
+        "how often their CPU was taken from them, per exchange",
+    ),
+    (
+        "server_interrupt_us",
+        "interrupts and softirqs on the server's CPUs, per exchange, microseconds",
+    ),
+    (
+        "received_bytes",
+        "bytes that the generator received, per exchange",
+    ),
+    (
+        "received_bytes_beside_content",
+        "those of heads, framing and encryption, per exchange",
+    ),
+    ("sent_bytes", "bytes that the generator sent, per exchange"),
+    (
+        "generator_cpu_user_us",
+        "the generator's user CPU time per exchange, microseconds",
+    ),
+    (
+        "generator_cpu_system_us",
+        "its system CPU time per exchange, microseconds",
     ),
     (
         "server_connections_before",
@@ -274,6 +311,21 @@ fn flag(on: bool) -> String {
     if on { "1" } else { "0" }.to_owned()
 }
 
+fn resources(of: &Resources) -> [Option<f64>; 10] {
+    [
+        of.memory_per_connection,
+        of.runqueue_wait_us,
+        of.switches_voluntary,
+        of.switches_involuntary,
+        of.interrupt_us,
+        of.received,
+        of.beside_content,
+        of.sent,
+        of.generator_user_us,
+        of.generator_system_us,
+    ]
+}
+
 fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
     let claim = |claim: Claim| {
         digest
@@ -330,6 +382,9 @@ fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
         number(digest.memory),
         number(digest.memory_sockets),
         number(digest.memory_per_connection),
+    ]);
+    cells.extend(resources(&digest.resources).map(number));
+    cells.extend([
         digest
             .connections_before
             .map_or_else(String::new, |count| count.to_string()),

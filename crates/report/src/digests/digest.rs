@@ -19,9 +19,10 @@ use model::{Bytes, Claim, Distribution, OutcomeCounts, Rate, Span, Status, Trial
 use verdict::analysis::{Counting, Round, Standing};
 use verdict::cause::takers;
 use verdict::is_bound;
-use verdict::summary::{CpuPerRequest, Support, cpu_of, cpu_per_request, support};
+use verdict::summary::{Support, cpu_per_request, support};
 
 use super::checked;
+use super::resources::{Resources, generator_us};
 use super::stages::InStage;
 use super::steps::{Step, over_all};
 use super::stretch::{Stretch, stretches};
@@ -107,6 +108,8 @@ pub struct Digest {
     pub memory_sockets: Option<f64>,
     /// The same for each of its connections.
     pub memory_per_connection: Option<f64>,
+    /// What an exchange took besides.
+    pub resources: Resources,
     /// The most connections that the server had held since its start; none where nobody knows.
     pub connections_before: Option<u32>,
     /// Connections established in the window.
@@ -169,7 +172,6 @@ impl Digest {
         let asked = trial.plan.arrivals.rate().filter(|_| search.is_none());
         let point = placed(trial, position, asked);
         let cost = cpu_per_request(trial);
-        let generator = generator_cost(trial);
         let split = cost.and_then(|cost| cost.split_us);
         let context = trial.context.server.as_ref();
         let mut digest = Self {
@@ -200,11 +202,12 @@ impl Digest {
             user_us: split.map(|(user, _)| user),
             system_us: split.map(|(_, system)| system),
             cpu_us: cost.map(|cost| cost.total_us),
-            generator_us: generator.map(|cost| cost.total_us),
+            generator_us: generator_us(trial),
             busy: trial.record.busiest_worker().map(|(_, busy)| busy),
             memory: server.and_then(|usage| usage.memory_pss).map(size),
             memory_sockets: server.and_then(|usage| usage.memory_sockets).map(size),
             memory_per_connection: server.and_then(per_connection),
+            resources: Resources::of(trial),
             connections_before: context.and_then(connections_before),
             established: record.total.connections.established,
             codings: record.codings.clone(),
@@ -455,8 +458,8 @@ fn single(trial: &Trial, position: usize) -> Point {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a number for people")]
 /// What the kernel holds for each connection; none where there was none.
+#[expect(clippy::cast_precision_loss, reason = "a number for people")]
 fn per_connection(usage: &GroupUsage) -> Option<f64> {
     let connections = usage
         .memory_sockets_connections
@@ -464,13 +467,8 @@ fn per_connection(usage: &GroupUsage) -> Option<f64> {
     Some(size(usage.memory_sockets?) / connections as f64)
 }
 
-fn generator_cost(trial: &Trial) -> Option<CpuPerRequest> {
-    let generator = trial.usage.generator.as_ref()?;
-    cpu_of(generator, &trial.record)
-}
-
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]
-fn size(bytes: Bytes) -> f64 {
+pub(super) fn size(bytes: Bytes) -> f64 {
     bytes.count() as f64
 }
 

@@ -10,6 +10,7 @@ mod digest;
 mod gaps;
 mod left_out;
 mod point;
+mod resources;
 mod searches;
 mod stages;
 mod steps;
@@ -24,6 +25,7 @@ pub(crate) use across::per_second;
 pub(crate) use checked::checked;
 pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Response};
+pub use resources::Resources;
 pub use searches::Searched;
 pub use stages::StageOver;
 pub use steps::{STEP_QUANTILES, StepOver};
@@ -450,12 +452,9 @@ pub(crate) fn shell(words: &[String]) -> String {
     };
     let quoted: Vec<String> = words
         .iter()
-        .map(|word| {
-            if plain(word) {
-                word.clone()
-            } else {
-                format!("'{}'", word.replace('\'', "'\\''"))
-            }
+        .map(|word| match plain(word) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
         })
         .collect();
     quoted.join(" ")

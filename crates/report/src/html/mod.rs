@@ -17,6 +17,7 @@ mod page;
 mod path;
 mod probe;
 mod published;
+mod resources;
 mod results;
 mod searches;
 mod setting;

@@ -7,7 +7,7 @@ use verdict::analysis::{Measure, Standing};
 
 use super::chart::{Room, figure, standing};
 use super::table::Table;
-use super::{escape, logs, searches, split, stages, steps, users, verdicts};
+use super::{escape, logs, resources, searches, split, stages, steps, users, verdicts};
 use crate::digests::{Cell, QUANTILES, Run};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
@@ -32,6 +32,7 @@ pub(super) fn section(run: &Run) -> String {
         html.push_str(&steps::pages(&cells));
         html.push_str(&steps::table(&cells));
         html.push_str(&stages::table(&cells));
+        html.push_str(&resources::table(&cells));
         html.push_str(&logs::table(&cells));
         for said in run.above_ceilings(workload) {
             let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&said));

@@ -136,16 +136,20 @@ fn the_mean_counts_all_exchanges_in_flight() {
 fn a_name_that_was_looked_up_is_told_below_the_times() {
     let mut trial = fixture::closed();
     assert!(!times::times(&trial, PLAIN).contains("look-up"));
-    trial.record.lookup = Some(Lookup::of(Span::from_us(1_250), 2));
+    let found = vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
+    trial.record.lookup = Some(Lookup::of(Span::from_us(1_250), found));
     let told = times::times(&trial, PLAIN);
     let line = told.lines().last().expect("a line");
     let words: Vec<_> = line.split_whitespace().collect();
     assert_eq!(
         words.join(" "),
-        "look-up once before the start, 1.25 ms: 2 addresses"
+        "look-up once before the start, 1.25 ms: 2 addresses: 192.0.2.1, 2001:db8::1"
     );
     trial.record.lookup = trial.record.lookup.map(|mut lookup| {
-        lookup.merge(Lookup::of(Span::from_us(10), 1));
+        lookup.merge(Lookup::of(
+            Span::from_us(10),
+            vec!["192.0.2.1".parse().unwrap()],
+        ));
         lookup
     });
     let told = times::times(&trial, PLAIN);

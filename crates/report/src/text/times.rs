@@ -6,6 +6,8 @@ use verdict::words;
 
 use super::{LABEL, Style};
 
+/// So many addresses of a name are shown; a trial has all of them.
+const SHOWN: usize = 4;
 /// Columns of one value.
 const COLUMN: usize = 10;
 
@@ -27,6 +29,9 @@ pub(super) fn times(trial: &Trial, style: Style) -> String {
     }
     if differ(&record.service_time, &record.first_byte_time) {
         rows.push(("first byte", &record.first_byte_time));
+        if !record.transfer_time.is_empty() {
+            rows.push(("transfer", &record.transfer_time));
+        }
     }
     if record.connect_time.count() > 0 {
         rows.push(("connect", &record.connect_time));
@@ -65,7 +70,16 @@ fn lookup(trial: &Trial, style: Style) -> String {
         0 | 1 => "once before the start,".to_owned(),
         many => format!("{many} times before the start, at most"),
     };
-    let addresses = words::plural(lookup.addresses, "address");
+    let mut addresses = words::plural(lookup.addresses, "address");
+    let found = &lookup.found;
+    if !found.is_empty() {
+        let shown = found.iter().take(SHOWN).map(ToString::to_string);
+        let shown: Vec<String> = shown.collect();
+        addresses.push_str(&format!(": {}", shown.join(", ")));
+        if found.len() > SHOWN {
+            addresses.push_str(", ...");
+        }
+    }
     style.labelled("look-up", &format!("{times} {longest}: {addresses}"))
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use lab::probe::question::{self, Question};
 use lab::probe::run::{Finished, Progress, Settings};
-use lab::probe::select::{Wanted, everything, jobs};
+use lab::probe::select::{Wanted, everything, jobs, named};
 use lab::probe::{Exchange, PROBES, ProbeError, Task, of_product, server, shelf};
 use lab::scratch::{self, Scratch};
 use lab::server::Search;
@@ -272,6 +272,11 @@ fn all(args: &Args) -> anyhow::Result<Exit> {
             .collect::<Result<_, _>>()?,
     };
     if let Some(url) = &args.url {
+        let asks = |name: &String| named(name).is_ok_and(|all| all[0].0.asks_requests());
+        if !args.names.is_empty() && !args.names.iter().any(asks) {
+            let why = format!("--url {url}: these probes ask no server; connect and request do");
+            return Err(UsageError(why).into());
+        }
         target(url)?;
     }
     measure(&Request {

@@ -323,9 +323,10 @@ fn details(record: &Record) -> String {
     };
     format!(
         "\nDetails (average, fastest, slowest):\n{}  DNS-lookup:\t0.0000 secs, 0.0000 secs, 0.0000 \
-         secs\n{}",
+         secs\n{}{}",
         row("DNS+dialup", &record.connect_time),
-        row("resp wait", &record.first_byte_time)
+        row("resp wait", &record.first_byte_time),
+        row("resp read", &record.transfer_time)
     )
 }
 

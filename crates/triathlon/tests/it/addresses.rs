@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, Mutex};
 
 use model::Outcome;
 
@@ -71,6 +72,47 @@ fn a_name_with_two_addresses_one_of_them_dead() {
     let total = run.trial().record.total;
     assert_eq!(total.outcomes.total(), 40, "{run:#?}");
     assert_eq!(total.outcomes[Outcome::Ok], 40, "{run:#?}");
+}
+
+/// Connections lead to each address of a name, and all are shown.
+#[test]
+fn a_name_with_two_addresses_that_both_answer() {
+    let name = "a_name_with_two_addresses_that_both_answer";
+    let seen = Arc::new(Mutex::new(BTreeMap::new()));
+    let keep = Arc::clone(&seen);
+    let everywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let server = Stub::listen(everywhere, move |mut stream, _| {
+        let own = stream.local_addr().expect("it is connected").ip();
+        while stub::read_head(&mut stream).is_some() {
+            *keep
+                .lock()
+                .expect("nobody panicked")
+                .entry(own)
+                .or_insert(0) += 1;
+            send(&mut stream, RIGHT);
+        }
+    });
+    let hosts = tempfile::NamedTempFile::new().expect("a temporary file");
+    let text = "127.0.0.1 both.test\n127.0.0.2 both.test\n";
+    fs::write(hosts.path(), text).expect("a file");
+    let script = "mount --bind \"$1\" /etc/hosts && shift && exec \"$@\"";
+    let Some(mut command) = isolated(name, script) else {
+        return;
+    };
+    let url = format!("http://both.test:{}/file", server.address().port());
+    command.arg(hosts.path()).arg(program());
+    command.args([
+        "load", &url, "-n", "40", "-c", "4", "-t", "2", "--warmup", "0s",
+    ]);
+    let run = Running::start(&mut command).finish().expect_measured();
+    let shown = "2 addresses: 127.0.0.1, 127.0.0.2";
+    assert!(run.stdout.contains(shown), "{run:#?}");
+    let seen = seen.lock().expect("nobody panicked");
+    let asked = |last| seen.get(&IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)));
+    assert!(
+        asked(1) >= Some(&2) && asked(2) >= Some(&2),
+        "{seen:?} {run:#?}"
+    );
 }
 
 /// How often each address is in the server's log.
@@ -152,6 +194,50 @@ fn an_interface_is_known_by_its_name() {
         .expect_complaint(&["no interface 'nobody0'", "ip address"]);
 }
 
+/// In a network of its own, whose addresses have ten ports each: one source has seven connections
+/// to each of three servers, beside those of the fetches before the run, and who wants more than
+/// ten is told before anything begins.
+#[test]
+fn a_source_has_its_ports_for_each_server() {
+    let name = "addresses::a_source_has_its_ports_for_each_server";
+    let Some([_, _]) = need(name, ["ip", "unshare"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("www")).expect("a folder");
+    fs::write(folder.path().join("www/a"), "seven!\n").expect("a file");
+    let script = "
+        ip link set lo up
+        echo 30000 30009 > /proc/sys/net/ipv4/ip_local_port_range
+        servers=
+        for port in 8081 8082 8083; do
+            \"$1\" serve www --listen 127.0.0.1:$port > served.$port 2>&1 &
+            servers=\"$servers $!\"
+            until grep -q 127.0.0.1:$port served.$port; do kill -0 $!; done
+        done
+        one=http://127.0.0.1:8081/a
+        three=\"$one http://127.0.0.1:8082/a http://127.0.0.1:8083/a\"
+        from=\"-t 1 --warmup 0s --interface 127.0.0.5\"
+        code=0
+        \"$1\" load $three -c 21 -n 300 $from --timeout 20s --json trial || code=$?
+        test $code -eq 0 -o $code -eq 3
+        ! \"$1\" load $one -c 27 -n 300 $from
+        kill $servers
+        wait $servers || true
+        echo all of it";
+    let Some(run) = in_namespace(name, script, folder.path()) else {
+        return;
+    };
+    let run = run.expect_code(0);
+    let text = fs::read_to_string(folder.path().join("trial")).expect("a trial");
+    let trial: model::Trial = serde_json::from_str(&text).expect("a trial");
+    assert_eq!(trial.record.total.outcomes[Outcome::Ok], 300, "{run:#?}");
+    let all = trial.record.total.connections;
+    assert_eq!((all.established, all.failed), (21, 0), "{run:#?}");
+    let told = "each of 1 source addresses has 10 ports for each of 1 targets and needs 27";
+    assert!(run.stderr.contains(told), "{run:#?}");
+}
+
 /// In a network of its own: a range is added, used and taken back, and nothing else is.
 #[test]
 fn a_range_of_addresses_is_added_and_removed() {
@@ -184,6 +270,7 @@ fn a_range_of_addresses_is_added_and_removed() {
         ! \"$1\" addresses add 10.77.0.0/18 --dev one
         ! \"$1\" addresses add 10.99.0.0/24 --dev one
         ! \"$1\" addresses add 10.78.0.0/24 --dev nobody0
+        ! setpriv --bounding-set -net_admin \"$1\" addresses add 10.78.0.0/24 --dev one
         ip route add local 10.79.0.0/24 dev one
         ! \"$1\" addresses remove 10.79.0.0/24 --dev one
         ip route del local 10.79.0.0/24 dev one
@@ -205,6 +292,7 @@ fn a_range_of_addresses_is_added_and_removed() {
         "this machine's own on one already",
         "has the address of a gateway, 10.99.0.2",
         "there is no interface nobody0",
+        "without a privilege (CAP_NET_ADMIN): run 'sudo ip -4 route add local 10.78.0.0/24",
         "was not added by triathlon addresses",
     ] {
         assert!(run.stderr.contains(complaint), "{complaint}: {run:#?}");

@@ -29,6 +29,20 @@ fn check(arguments: &str, code: i32, words: &[&str]) {
 }
 
 #[test]
+fn a_number_below_zero_is_a_value_and_no_flag() {
+    check(
+        "load http://127.0.0.1:1/ -n -1",
+        2,
+        &["invalid value", "'-1'", "--requests"],
+    );
+    check(
+        "load http://127.0.0.1:1/ --connections -5",
+        2,
+        &["invalid value", "'-5'"],
+    );
+}
+
+#[test]
 fn a_world_that_fails() {
     let nobody = reserve();
     let closed = nobody.address;

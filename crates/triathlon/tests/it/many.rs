@@ -197,6 +197,23 @@ fn a_hundred_thousand_connections_were_open_at_once() {
     }
 }
 
+/// One worker cannot be divided among processes: what stands in the way is told before the start.
+#[test]
+fn too_many_connections_for_a_process_are_refused_with_the_limit() {
+    let name = "too_many_connections_for_a_process_are_refused_with_the_limit";
+    let Some([_]) = need(name, ["setpriv"]) else {
+        return;
+    };
+    let served = Served::start(&[("a", b"1234567")], "");
+    let script = "ulimit -n 500; if (ulimit -Hn 501) 2>/dev/null; then \
+        exec setpriv --bounding-set -sys_resource \"$@\"; fi; exec \"$@\"";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, "sh", program(), "load", &served.url("/a")]);
+    command.args(["-c", "4000", "-t", "1", "-n", "20000"]);
+    let run = Running::start(&mut command).finish().expect_code(1);
+    run.expect_complaint(&["may have 500 files open and needs", "ulimit -n", "-t"]);
+}
+
 /// A process may hold 1,500 files here, and the load wants 4,000 connections: several processes
 /// make it, and it is one load.
 #[test]

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use model::Outcome;
 
 use crate::serve::Served;
+use crate::support::need;
+use crate::support::nginx::Nginx;
 use crate::support::process::{load, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub};
 
@@ -104,6 +106,45 @@ fn stages_make_the_arrivals_that_they_say() {
     for expected in ["stages 100ms:=20,", "given up if not sent within 5.00 s"] {
         assert!(words.contains(expected), "{expected}: {text:#?}");
     }
+}
+
+/// nginx logs as many requests as the stages sent.
+#[test]
+fn nginx_has_as_many_requests_as_the_stages() {
+    let name = "models::nginx_has_as_many_requests_as_the_stages";
+    let Some([nginx]) = need(name, ["nginx"]) else {
+        return;
+    };
+    let server = Nginx::start(&nginx, &[("a", b"seven!\n")]);
+    let flags = "-c 2 -t 1 --stages 300ms:200,350ms:=50 --timeout 20s --warmup 0s";
+    let trial = load(&server.url("a"), flags).expect_measured().trial();
+    // 30 on the way up to 200, and 17.5; the first at once.
+    assert_eq!(trial.record.total.due, 48);
+    let record = &trial.record;
+    let phases = [&record.reference_phase, &record.total, &record.drain_phase];
+    let sent: u64 = phases.iter().map(|tally| tally.sent).sum();
+    assert_eq!(server.quit().len() as u64, sent, "{record:?}");
+}
+
+/// nginx sends a kilobyte per second, so that its answer occupies the one connection for a second,
+/// and all that waits for it meanwhile is given up.
+#[test]
+fn nginx_that_is_slow_leaves_what_is_overdue_unsent() {
+    let name = "models::nginx_that_is_slow_leaves_what_is_overdue_unsent";
+    let Some([nginx]) = need(name, ["nginx"]) else {
+        return;
+    };
+    let text = "x".repeat(2_000);
+    let slow = format!("location / {{ limit_rate 1000; return 200 '{text}'; }}");
+    let server = Nginx::start_answering(&nginx, "", &slow);
+    let flags = "-d 1s --warmup 0s -c 1 -t 1 -R 100 --deadline 50ms --timeout 20s";
+    let run = load(&server.url("a"), flags).expect_measured();
+    let total = run.trial().record.total;
+    assert_eq!(total.due, 100, "{run:#?}");
+    assert!(total.outcomes[Outcome::Shed] >= 80, "{run:#?}");
+    // What was given up was never sent.
+    let asked = server.quit_and_list().len() as u64;
+    assert!(asked <= 20 + 2, "{asked} {run:#?}");
 }
 
 /// A server that answers nothing after the fetches before the run: what waits is given up long

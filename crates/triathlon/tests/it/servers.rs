@@ -78,6 +78,7 @@ fn h2o_is_a_folder() {
 fn caddy_is_a_folder() {
     if need("caddy_is_a_folder", ["caddy"]).is_some() {
         check_measured("caddy", "2.", 1, &[]);
+        check_measured("caddy", "2.", 1, &["server[0].preset=stock"]);
         check_measured("caddy", "2.", 1, &["server[0].access_log=on"]);
     }
 }
@@ -117,13 +118,19 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
         ways.iter().map(table).collect::<String>()
     };
     // What programs take is read from the kernel's clock, which has steps.
-    let duration = match handlers.iter().any(|name| name.contains("cgi")) {
-        true => "500ms",
-        false => "100ms",
+    let (rounds, duration) = match handlers.iter().any(|name| name.contains("cgi")) {
+        _ if in_full() => (3, "3s"),
+        true => (1, "500ms"),
+        false => (1, "100ms"),
+    };
+    // Without a warm-up, a server in Java is not warmed up until its rate is steady either.
+    let warmup = match product {
+        "jetty" | "tomcat" if !in_full() => "0s",
+        _ => "20ms",
     };
     let text = format!(
-        "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\n\
-         warmup = \"20ms\"\nduration = \"{duration}\"\n{}{}\
+        "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = {rounds}\n\
+         warmup = \"{warmup}\"\nduration = \"{duration}\"\n{}{}\
          [[workload]]\nname = \"w\"\nbody = {{ bytes = 600 }}\nhandler = {handlers:?}\n\
          [load]\nconnections = 3\n",
         server("stock"),
@@ -169,6 +176,11 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
         "{seen:?} {run:#?}"
     );
     all
+}
+
+/// Whether servers are measured for as long as a lab does, and not only until they have answered.
+fn in_full() -> bool {
+    std::env::var_os("TRIATHLON_SERVERS_IN_FULL").is_some()
 }
 
 /// Seconds of CPU time of `command` started by itself, as the shell counts them.
@@ -288,6 +300,22 @@ fn trafficserver_before_origin_is_a_folder() {
     {
         check_all_of("trafficserver", &[""], &["cache"]);
         check_all_of("trafficserver", &["access_log = \"buffered\""], &["static"]);
+    }
+}
+
+#[test]
+fn jetty_by_file_and_servlet() {
+    let needed = ["java", "/usr/share/jetty9/start.jar"];
+    if need("jetty_by_file_and_servlet", needed).is_some() {
+        check_all_of("jetty", &[""], &["static", "java"]);
+    }
+}
+
+#[test]
+fn tomcat_by_file_and_servlet() {
+    let needed = ["java", "/usr/share/tomcat10/bin/catalina.sh"];
+    if need("tomcat_by_file_and_servlet", needed).is_some() {
+        check_all_of("tomcat", &[""], &["static", "java"]);
     }
 }
 

@@ -16,7 +16,7 @@ const SHOP: &str = "
     location = /login {
         add_header Set-Cookie 'id=$arg_user; Path=/';
         add_header X-Token t-$arg_user;
-        return 200 'in';
+        return 200 'welcome, $arg_user!';
     }
     location /buy/ {
         if ($cookie_id = '') { return 403; }
@@ -31,11 +31,11 @@ const USERS: &str = "
     count = { counter = 10 }
     [[step]]
     get = '/login?user=${user}'
-    take = { token = { header = 'X-Token' } }
+    take = { token = { header = 'X-Token' }, who = { pattern = 'welcome, ([a-z]+)!' } }
     [[step]]
     name = 'buy'
     post = '/buy/${count}'
-    headers = [['X-Token', '${token}']]
+    headers = [['X-Token', '${token}'], ['Authorization', 'as ${who}']]
     body = 'count=${count}'
     contains = 'thank you'
 ";
@@ -104,6 +104,7 @@ fn users_log_in_over_each_protocol() {
             assert_eq!(line[1], "POST", "{line:?}");
             let user = line[4].strip_prefix("id=").expect("a cookie");
             assert_eq!(line[3], format!("t-{user}"), "{line:?}");
+            assert_eq!(line[5], format!("as {user}"), "by a pattern: {line:?}");
             assert_eq!(line[6], (6 + count.len()).to_string(), "{line:?}");
             users.insert(user.to_owned());
             assert!(counts.insert(count.to_owned()), "{count} comes twice");

@@ -68,7 +68,7 @@ fn lists_are_read_in_each_of_their_forms() {
     let base = server.url();
     let (base, _) = base.rsplit_once('/').expect("a path");
     let lists = [
-        format!("# two\n{base}/list?x 3\n/of-the-server\n"),
+        format!("\u{feff}# two, as some editors begin a file\n{base}/list?x 3\n/of-the-server\n"),
         format!(
             "POST {base}/vegeta\nX-Of: vegeta\n@{}\n\nGET /path\n",
             body.display()
@@ -164,6 +164,20 @@ fn forms_are_posted() {
         "\r\n\r\ncontent of a note\r\n--triathlon-",
     ] {
         assert!(heard.contains(expected), "no {expected:?} in {heard}");
+    }
+}
+
+#[test]
+fn a_request_has_one_host_and_one_authorization() {
+    let url = Some("http://127.0.0.1:1/");
+    for (flags, name) in [
+        (
+            ["--user", "a:bcdef", "-H", "authorization: x"],
+            "one Authorization",
+        ),
+        (["-H", "Host: a", "-H", "host: b"], "one Host"),
+    ] {
+        load(url, &flags).expect_code(2).expect_complaint(&[name]);
     }
 }
 

@@ -41,7 +41,7 @@ fn experiment(folder: &Path) -> String {
     let servers = [
         server("fair", "nginx", ""),
         server("logs", "origin", "access_log = \"on\""),
-        server("closes", "nginx", "keep_alive = { requests = 2 }"),
+        server("closes", "nginx", "keep_alive = { requests = 100 }"),
         server("gzips", "nginx", gzip),
         server("errs", "nginx", &preset("errs.conf", ERROR)),
         server("is late", "nginx", &preset("stale.conf", STALE)),

@@ -3,8 +3,28 @@
 use std::process::Command;
 
 use crate::support::need;
-use crate::support::process::{Running, program};
+use crate::support::process::{Running, load, program};
 use crate::support::stub::{Next, RIGHT, Stub, send};
+
+/// A log has lines and no pictures; the result follows on standard output, by itself.
+#[test]
+fn without_a_terminal_a_long_run_says_how_it_goes() {
+    let server = Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    });
+    let run = load(&server.url(), "-R 50 -c 2 -d 11s --warmup 0s").expect_measured();
+    let said = run.stderr.lines().filter(|line| line.contains(" per s"));
+    let said: Vec<&str> = said.collect();
+    let [line] = said.as_slice() else {
+        panic!("{run:#?}");
+    };
+    assert!(line.contains("s of 11.0 s: "), "{line}");
+    for words in [" right per s, median ", ", p99 ", " failed, 2 connections"] {
+        assert!(line.contains(words), "{line}");
+    }
+    assert!(!run.stdout.contains("right per s, median"), "{run:#?}");
+}
 
 #[test]
 fn a_terminal_shows_the_run_and_keeps_the_result() {

@@ -189,22 +189,27 @@ pub fn cpu_per_request(trial: &Trial) -> Option<CpuPerRequest> {
     cpu_of(trial.usage.server.as_ref()?, &trial.record)
 }
 
-/// What a request cost a group of processes: their CPU time between two readings over the exchanges
-/// that ended meanwhile. The readings come a moment after the edges of the window, so those are the
-/// part of the window's that they cover.
+/// How many exchanges ended between two readings of a group of processes. The readings come a
+/// moment after the edges of the window, so those are the part of the window's that they cover;
+/// none where none ended.
 #[expect(clippy::cast_precision_loss, reason = "a count below 2^53")]
-pub fn cpu_of(group: &GroupUsage, record: &Record) -> Option<CpuPerRequest> {
+pub fn exchanges_between_readings(group: &GroupUsage, record: &Record) -> Option<f64> {
     let (ended, window) = (record.total.ended_in_it(), record.window.as_s_f64());
     let part = match group.covered {
         Some(covered) if !covered.is_zero() && window > 0.0 => covered.as_s_f64() / window,
         _ => 1.0,
     };
-    if ended == 0 {
-        return None;
-    }
-    let each = |span: Span| span.as_us_f64() / (ended as f64 * part);
+    (ended > 0).then_some(ended as f64 * part)
+}
+
+/// What a request cost a group of processes: their CPU time between two readings over the exchanges
+/// that ended meanwhile.
+pub fn cpu_of(group: &GroupUsage, record: &Record) -> Option<CpuPerRequest> {
+    let exchanges = exchanges_between_readings(group, record)?;
+    let each = |span: Span| span.as_us_f64() / exchanges;
     Some(CpuPerRequest {
-        total_us: each(group.cpu?),
+        // Whoever answered had a CPU: a shorter time than its clock shows is unknown.
+        total_us: each(group.cpu.filter(|cpu| !cpu.is_zero())?),
         split_us: group
             .user
             .zip(group.system)

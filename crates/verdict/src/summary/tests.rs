@@ -100,4 +100,7 @@ fn a_cost_is_of_what_passed_between_the_readings() {
     // Twice as many answers as were due in the window.
     trial.record.total.passed.as_mut().unwrap().ended *= 2;
     assert!((cost(&trial) / before - 0.5).abs() < 0.001);
+    // A window within a tick of the clock.
+    trial.usage.server.as_mut().unwrap().cpu = Some(Span::ZERO);
+    assert!(cpu_per_request(&trial).is_none());
 }

@@ -237,6 +237,13 @@ fn starts_answers_and_leaves_nothing_behind(
             assert_eq!(facts.processes_before, facts.processes_after, "{name}");
         }
         assert!(facts.listen_backlog > Some(backlog), "{name}: {facts:?}");
+        // What the tuned configurations of these say, as far as the kernel lets them.
+        let are_told = ["nginx", "apache", "lighttpd", "haproxy", "trafficserver"];
+        if preset == Preset::Tuned && are_told.contains(&name) {
+            let most = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+            let most: u32 = most.trim().parse().unwrap();
+            assert_eq!(facts.listen_backlog, Some(most.min(4_096)), "{name}");
+        }
         assert!(facts.open_files_limit > Some(100), "{name}");
         assert_eq!((facts.exit, facts.error_log_lines), (None, 0), "{name}");
         let pid = running.pid().unwrap();
@@ -249,6 +256,10 @@ fn starts_answers_and_leaves_nothing_behind(
         assert_eq!(files_in(place.scratch.path()), ["www"], "{name}");
     }
 }
+
+/// In [`HANDLED`].
+const HANDLERS: &str =
+    r#"["cgi-c", "cgi-perl", "fastcgi-c", "fastcgi-php", "js", "lua", "memory", "perl"]"#;
 
 /// Two documents by every handler that has words of its own.
 const HANDLED: &str = r#"[experiment]
@@ -472,7 +483,142 @@ fn a_server_of_two_workers_has_two() {
         let forks = ["apache", "lighttpd", "nginx"].contains(&name);
         let least = if forks { 3 } else { 1 };
         assert!(running.processes().len() >= least, "{name}");
+        // They may begin after the first of them answers.
+        let wanted = threads(&running).map(|_| start.cpus.len());
+        let until = Instant::now() + Duration::from_secs(20);
+        while threads(&running) != wanted && Instant::now() < until {
+            std::thread::yield_now();
+        }
+        assert_eq!(threads(&running), wanted, "{name}");
         running.stop();
+    }
+}
+
+fn pids(running: &Running) -> Vec<u32> {
+    let all = running.processes();
+    all.iter().map(|(pid, _)| *pid).collect()
+}
+
+/// How many threads of a server serve, where it has them for that and it can be told.
+fn threads(running: &Running) -> Option<usize> {
+    let pids = pids(running);
+    let comms = |pid: u32| {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+        tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok())
+    };
+    match running.installed.product.name() {
+        // One thread of h2o is no worker.
+        "h2o" => Some(comms(running.pid()?).count().saturating_sub(1)),
+        "haproxy" => pids.iter().map(|pid| comms(*pid).count()).max(),
+        "trafficserver" => {
+            let serving = |pid: &u32| {
+                comms(*pid)
+                    .filter(|name| name.starts_with("[ET_NET"))
+                    .count()
+            };
+            pids.iter().map(serving).max()
+        }
+        // Go starts threads as it needs them, and runs so many of them.
+        "caddy" => {
+            let environment = fs::read(format!("/proc/{}/environ", running.pid()?)).unwrap();
+            let mut all = environment.split(|byte| *byte == 0);
+            let most = all.find_map(|one| one.strip_prefix(b"GOMAXPROCS="))?;
+            std::str::from_utf8(most).unwrap().parse().ok()
+        }
+        _ => None,
+    }
+}
+
+/// While the server behind is frozen, what the cache has is answered all the same, and what it must
+/// fetch is not.
+#[test]
+fn a_hit_asks_nobody_and_a_miss_asks_the_server_behind() {
+    let search = Search::of_system(PathBuf::from("/no/triathlon"));
+    let varnish = installed(search.catalogue.product("varnish").unwrap(), &search);
+    let varnish = match varnish {
+        Ok(found) if !found.lacking.contains_key("nginx") => found,
+        Ok(_) => return crate::testing::not_run("nginx is not installed"),
+        Err(absent) => return crate::testing::not_run(&absent.why),
+    };
+    for (handler, is_answered) in [("cache", true), ("cache-miss", false)] {
+        let text = HANDLED.replace(HANDLERS, &format!("[\"{handler}\"]"));
+        let experiment = text.replace("\"nginx\"", "\"varnish\"\nvariant = \"nginx\"");
+        let experiment = experiment::parse("handlers", &experiment, &[]).unwrap();
+        let place = place_of(&experiment);
+        let needs = [handler.to_owned()];
+        let mut start = start(&place, &varnish, Preset::Tuned);
+        start.variant = "nginx";
+        start.needs = &needs;
+        let running = Running::start(&start).unwrap();
+        let document = place.site.document(model::Bytes::new(7));
+        let path = match is_answered {
+            true => crate::site::relayed_at(handler, document),
+            false => format!("/{handler}/7"),
+        };
+        let (head, _) = fetch(running.port(), &path);
+        assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
+        let name = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let processes = pids(&running).into_iter();
+        let behind: Vec<u32> = processes
+            .filter(|pid| name(pid).trim() == "nginx")
+            .collect();
+        assert_eq!(behind.len(), 2, "a master and its worker");
+        let tell = |signal: &str| {
+            let pids = behind.iter().map(u32::to_string);
+            let told = Command::new("kill").arg(signal).args(pids).status();
+            assert!(told.unwrap().success());
+        };
+        tell("-STOP");
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, running.port())).unwrap();
+        let patience = if is_answered { 20_000 } else { 300 };
+        stream
+            .set_read_timeout(Some(Duration::from_millis(patience)))
+            .unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut byte = [0];
+        let came = stream.read(&mut byte).is_ok_and(|count| count == 1);
+        tell("-CONT");
+        assert_eq!(came, is_answered, "{handler}");
+        running.stop();
+    }
+}
+
+/// By what its processes have loaded, and not by what its configuration says.
+#[test]
+fn apache_runs_the_mpm_that_its_variant_names() {
+    let Some(installed) = stranger("apache") else {
+        return crate::testing::not_run("apache is not installed");
+    };
+    // ITK stands on prefork.
+    for (variant, module) in [
+        ("event", "mod_mpm_event.so"),
+        ("worker", "mod_mpm_worker.so"),
+        ("prefork", "mod_mpm_prefork.so"),
+        ("itk", "mpm_itk.so"),
+    ] {
+        for preset in [Preset::Tuned, Preset::Stock] {
+            let place = place();
+            let mut start = start(&place, &installed, preset);
+            start.variant = variant;
+            let running = Running::start(&start).unwrap();
+            let mut seen = 0;
+            for pid in pids(&running) {
+                let loaded = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+                let loaded: Vec<&str> = loaded
+                    .lines()
+                    .filter(|line| line.contains("mpm_"))
+                    .collect();
+                let is_it = loaded.iter().any(|line| line.ends_with(module));
+                assert!(is_it || loaded.is_empty(), "{variant}: {loaded:?}");
+                seen += usize::from(is_it);
+            }
+            assert!(seen > 0, "{variant}");
+            running.stop();
+        }
     }
 }
 

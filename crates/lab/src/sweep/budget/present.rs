@@ -35,7 +35,7 @@ impl Present {
     }
 
     /// Whether that server is.
-    pub(super) fn has(&self, index: usize) -> bool {
+    pub(in crate::sweep) fn has(&self, index: usize) -> bool {
         self.servers.contains_key(&index)
     }
 

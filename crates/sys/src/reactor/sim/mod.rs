@@ -23,7 +23,7 @@ use self::agenda::{Entry, Told, What};
 use self::connection::Connection;
 use self::kernel::Behaviour;
 pub use self::kernel::Kernel;
-pub use self::server::{Counts, Reply, Service, SimServer, Then};
+pub use self::server::{Counts, Log, Reply, Service, SimServer, Then};
 use super::meter::Meter;
 use super::outgoing::Outgoing;
 use super::{

@@ -21,6 +21,11 @@ pub enum Service {
     Constant(Span),
     /// Exponentially distributed with this mean.
     Exponential(Span),
+    /// The first, and one time in twenty the second.
+    TwoValued(Span, Span),
+    /// As Pareto has it with index 1.5, from the first on: three times as long in the mean, and
+    /// seldom very much longer, up to the second.
+    HeavyTailed(Span, Span),
 }
 
 /// What the server answers to one request.
@@ -98,8 +103,12 @@ pub struct SimServer {
     /// Connections that it has ended: what still comes on them is not processed.
     ended: BTreeSet<Key>,
     counts: Arc<Counts>,
+    log: Option<Log>,
     connects: u64,
 }
+
+/// How long each answered request was in the server, from its last byte to its answer's first.
+pub type Log = Arc<Mutex<Vec<Span>>>;
 
 impl SimServer {
     /// A server that takes `service` for each request, for any number at once, and answers what
@@ -125,6 +134,7 @@ impl SimServer {
             answered: BTreeMap::new(),
             ended: BTreeSet::new(),
             counts: Arc::default(),
+            log: None,
             connects: 0,
         }
     }
@@ -164,6 +174,13 @@ impl SimServer {
         assert!(bytes > 0, "a segment has at least one byte");
         self.segment_bytes = bytes;
         self.segment_gap = gap;
+        self
+    }
+
+    /// It logs how long requests were in it.
+    #[must_use]
+    pub fn logging(mut self, log: &Log) -> Self {
+        self.log = Some(Arc::clone(log));
         self
     }
 
@@ -266,7 +283,11 @@ impl SimServer {
         let work = self.work();
         let mut at = self.after_work(begin, work);
         self.free_at = at;
-        at = at.max(self.answered.get(&key).copied().unwrap_or_default()) + self.delay;
+        at = at.max(self.answered.get(&key).copied().unwrap_or_default());
+        if let Some(Ok(mut log)) = self.log.as_ref().map(|log| log.lock()) {
+            log.push(at.saturating_since(now));
+        }
+        at += self.delay;
         for (number, segment) in reply.bytes.chunks(self.segment_bytes).enumerate() {
             if number > 0 {
                 at += self.segment_gap;
@@ -302,7 +323,23 @@ impl SimServer {
         match self.service {
             Service::Constant(span) => span,
             Service::Exponential(mean) => self.exponential(mean),
+            Service::TwoValued(often, seldom) => match self.random.below(20) {
+                0 => seldom,
+                _ => often,
+            },
+            Service::HeavyTailed(least, most) => self.heavy_tailed(least).min(most),
         }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "a random span, positive; at most 10^11 times the least, which a float holds"
+    )]
+    fn heavy_tailed(&mut self, least: Span) -> Span {
+        let factor = self.random.uniform().powf(-2.0 / 3.0);
+        Span::from_ns((factor * least.as_ns() as f64) as u64)
     }
 
     #[expect(

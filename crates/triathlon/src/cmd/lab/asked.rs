@@ -136,11 +136,13 @@ impl Asked {
         Ok(None)
     }
 
-    /// Notes what is missing of the study that it is named after.
-    pub(super) fn note_shortfall(&mut self) {
+    /// Notes what is missing of the study that it is named after, where these of its servers can be
+    /// measured.
+    pub(super) fn note_shortfall(&mut self, present: &Present) {
         let source = self.source.as_ref().filter(|_| self.stored.is_none());
         let written = source.and_then(|source| source.as_written.as_ref());
-        let lacks = written.and_then(|written| sweep::shortfall(written, &self.experiment));
+        let lacks =
+            written.and_then(|written| sweep::shortfall(written, &self.experiment, present));
         if let Some(lacks) = lacks {
             self.notes.insert(0, lacks);
         }

@@ -215,9 +215,9 @@ fn fit(args: &Args, asked: &mut Asked, search: &Search) -> anyhow::Result<Fitted
     let (servers, _) = present(&asked.experiment, search, &division);
     let at_once = asked.at_once(&environment);
     asked.fit(&here(&servers), at_once, args.budget)?;
-    asked.note_shortfall();
     // A budget may have left some of them out.
     let (servers, missing) = present(&asked.experiment, search, &division);
+    asked.note_shortfall(&here(&servers));
     let grid = grid(asked, (&servers, &missing), at_once, &division.words);
     Ok(Fitted {
         division,

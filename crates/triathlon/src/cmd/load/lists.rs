@@ -21,7 +21,9 @@ pub(super) fn read(path: &Path, base: Option<&str>) -> anyhow::Result<Vec<Reques
         // As vegeta has it, from the folder where the program was started.
         std::fs::read(name).map_err(|error| format!("cannot read {name}: {error}"))
     };
-    parse(&text, base, &body).map_err(|Mistake { line, why }| {
+    // Editors of other systems begin a file with a mark of its byte order.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    parse(text, base, &body).map_err(|Mistake { line, why }| {
         UsageError(format!("--urls: {}, line {line}: {why}", path.display())).into()
     })
 }

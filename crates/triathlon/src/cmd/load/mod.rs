@@ -7,6 +7,7 @@ mod conditions;
 mod credentials;
 mod exports;
 mod form;
+mod lines;
 mod lists;
 mod lua;
 mod meter;
@@ -185,7 +186,7 @@ fn measure(
     // Started with a plan, it is metered by whoever started it.
     let plan = chosen.plan.file();
     let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server, plan));
-    let mut view = output.view(&chosen.plan);
+    let mut shown = output.shown(&chosen.plan);
     let mut failed = None;
     let mut limit = Limit::new(most);
     let mut record = make_load(&chosen.plan, script, args, &stop, &mut |notice| {
@@ -202,8 +203,8 @@ fn measure(
         if let Some(metrics) = &mut metrics {
             metrics.notice(&notice);
         }
-        if let Some(view) = &mut view {
-            view.notice(&notice);
+        if let Some(shown) = &mut shown {
+            shown.notice(&notice);
         }
         if let Err(error) = output.notice(&notice) {
             failed.get_or_insert(error);
@@ -335,5 +336,39 @@ pub(crate) fn exit_of(trial: &Trial) -> Exit {
         Exit::Threshold
     } else {
         Exit::Done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::finding::Claim;
+    use model::threshold::Threshold;
+
+    use super::*;
+
+    /// What was measured is worth something, and a condition of it was missed: 4. Where nothing is
+    /// left of it, that is said first, and a run that was cut short says so before all else.
+    #[test]
+    fn the_exit_code_says_what_became_of_a_run() {
+        let mut trial = model::fixture::open();
+        trial.verdict = verdict::judge(&trial);
+        assert!(!trial.verdict.nothing_left());
+        let judged = |condition: &str, trial: &Trial| {
+            let threshold: Threshold = condition.parse().unwrap();
+            vec![threshold.judge(&trial.record)]
+        };
+        trial.thresholds = judged("errors<100%", &trial);
+        assert_eq!(exit_of(&trial), Exit::Done);
+        trial.thresholds = judged("rate>100M", &trial);
+        assert_eq!(exit_of(&trial), Exit::Threshold);
+        trial.verdict.status = Status::Invalid;
+        assert_eq!(exit_of(&trial), Exit::Threshold, "one claim is left");
+        for worth in trial.verdict.claims.values_mut() {
+            worth.status = Status::Invalid;
+        }
+        assert!(trial.verdict.claims.contains_key(&Claim::Latency));
+        assert_eq!(exit_of(&trial), Exit::Invalid);
+        trial.record.interrupted = true;
+        assert_eq!(exit_of(&trial), Exit::Interrupted);
     }
 }

@@ -15,6 +15,7 @@ use model::units::Span;
 use model::{Environment, Json as _, Record, Trial};
 
 use super::Args;
+use super::lines::Lines;
 use super::series::Series;
 use super::view::View;
 use crate::exit::UsageError;
@@ -25,7 +26,7 @@ use crate::tool;
 pub(super) struct Output {
     /// Events go to stdout, one line of JSON each.
     events: bool,
-    /// A terminal shows the run as it goes on.
+    /// The run is shown as it goes on.
     shows: bool,
     /// A line is written for each interval.
     series: Option<Series>,
@@ -57,9 +58,13 @@ impl Output {
         Ok(())
     }
 
-    /// What a terminal shows of a run of `plan`, if anything is to be shown and somebody watches.
-    pub(super) fn view(&self, plan: &Plan) -> Option<View> {
-        View::new(plan).filter(|_| self.shows)
+    /// What is shown of a run of `plan` while it goes on, if anything is.
+    pub(super) fn shown(&self, plan: &Plan) -> Option<Shown> {
+        let shown = || match View::new(plan) {
+            Some(view) => Shown::Drawn(view),
+            None => Shown::Said(Lines::new(plan.file())),
+        };
+        self.shows.then(shown)
     }
 
     /// Whether a program reads it, which meters and looks at the machine itself.
@@ -156,6 +161,22 @@ impl Output {
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         told
+    }
+}
+
+/// A run as it goes on: drawn at a terminal, and said line by line elsewhere.
+pub(super) enum Shown {
+    Drawn(View),
+    Said(Lines),
+}
+
+impl Shown {
+    /// Something happened during the run.
+    pub(super) fn notice(&mut self, notice: &Notice) {
+        match self {
+            Self::Drawn(view) => view.notice(notice),
+            Self::Said(lines) => lines.notice(notice),
+        }
     }
 }
 

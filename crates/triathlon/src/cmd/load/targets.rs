@@ -392,6 +392,17 @@ impl Targets {
         if let Some(value) = credentials::of_user(self.user.as_deref(), self.bearer.as_deref())? {
             fields.push(("Authorization".to_owned(), value));
         }
+        // A server takes one of two, or refuses both (RFC 9110 §5.3, RFC 9112 §3.2).
+        for name in ["Authorization", "Host"] {
+            let same = |(field, _): &&(String, String)| field.eq_ignore_ascii_case(name);
+            if fields.iter().filter(same).count() > 1 {
+                let how = match name {
+                    "Host" => "give -H Host once",
+                    _ => "give one of --user, --bearer and -H Authorization",
+                };
+                return Err(UsageError(format!("a request has one {name}: {how}")));
+            }
+        }
         Ok(fields)
     }
 }

@@ -426,6 +426,7 @@ fn a_server_is_named_on_the_command_line() {
             .expect_complaint(said);
     };
     refused("connect@nginx", &["--url", "give one"]);
+    refused("socket", &["--url", "ask no server"]);
     let run = |name: &str| {
         Running::start(&mut probe(&[name], results.path()))
             .finish()

@@ -1,0 +1,140 @@
+//! What an exchange took besides the server's CPU time: waits, switches, interrupts, bytes, and
+//! memory for each connection.
+
+use model::usage::GroupUsage;
+use model::{Bytes, Span, Trial};
+use verdict::summary::{cpu_of, exchanges_between_readings};
+
+use super::digest::size;
+
+/// What an exchange took, of one trial; none where nobody could tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Resources {
+    /// For how long threads of the server could have run and had no CPU, in microseconds.
+    pub runqueue_wait_us: Option<f64>,
+    /// How often threads of the server gave their CPU up, to wait.
+    pub switches_voluntary: Option<f64>,
+    /// How often others took it from them.
+    pub switches_involuntary: Option<f64>,
+    /// Interrupts and softirqs on the server's CPUs, in microseconds. Where the generator shares
+    /// them, so do its own.
+    pub interrupt_us: Option<f64>,
+    /// Bytes that the generator received.
+    pub received: Option<f64>,
+    /// Those of them that are no content: heads, and what frames and protects them.
+    pub beside_content: Option<f64>,
+    /// Bytes that the generator sent.
+    pub sent: Option<f64>,
+    /// The generator's user CPU time in microseconds.
+    pub generator_user_us: Option<f64>,
+    /// Its system CPU time.
+    pub generator_system_us: Option<f64>,
+    /// The server's memory for each connection that it had (PSS), all of it divided.
+    pub memory_per_connection: Option<f64>,
+}
+
+impl Resources {
+    /// Those of `trial`.
+    pub(super) fn of(trial: &Trial) -> Self {
+        let record = &trial.record;
+        let server = trial.usage.server.as_ref();
+        let generator = trial.usage.generator.as_ref();
+        let generator = generator.and_then(|group| cpu_of(group, record)?.split_us);
+        let of_server = |of: fn(&GroupUsage) -> Option<f64>| {
+            let group = server?;
+            Some(of(group)? / exchanges_between_readings(group, record)?)
+        };
+        let ended = count(record.total.ended_in_it());
+        let of_all = |value: Option<f64>| value.filter(|_| ended > 0.0).map(|value| value / ended);
+        let bytes = |bytes: Bytes| of_all(Some(size(bytes)));
+        let total = &record.total;
+        let beside = total
+            .bytes_received
+            .count()
+            .checked_sub(total.bytes_content.count());
+        let connections = count(u64::from(trial.plan.connections)).max(1.0);
+        Self {
+            runqueue_wait_us: of_server(|group| group.runqueue_wait.map(Span::as_us_f64)),
+            switches_voluntary: of_server(|group| group.context_switches_voluntary.map(count)),
+            switches_involuntary: of_server(|group| group.context_switches_involuntary.map(count)),
+            interrupt_us: of_all(interrupts_us(trial)),
+            received: bytes(total.bytes_received),
+            beside_content: of_all(beside.map(count)),
+            sent: bytes(total.bytes_sent),
+            generator_user_us: generator.map(|(user, _)| user),
+            generator_system_us: generator.map(|(_, system)| system),
+            memory_per_connection: server
+                .and_then(|group| group.memory_pss)
+                .map(|bytes| size(bytes) / connections),
+        }
+    }
+}
+
+/// The generator's CPU time per exchange that ended, in microseconds.
+pub(super) fn generator_us(trial: &Trial) -> Option<f64> {
+    let generator = trial.usage.generator.as_ref()?;
+    Some(cpu_of(generator, &trial.record)?.total_us)
+}
+
+/// How long the server's CPUs were in interrupts during the window, in microseconds.
+fn interrupts_us(trial: &Trial) -> Option<f64> {
+    let cpus = &trial.context.server.as_ref()?.cpus;
+    let all = trial.usage.system.as_ref()?.cpus.iter();
+    let own = all.filter(|one| cpus.contains(&one.cpu));
+    let shares: Vec<f64> = own.map(|one| one.interrupt).collect();
+    let whole: f64 = shares.iter().sum();
+    (!shares.is_empty()).then(|| whole * trial.record.window.as_us_f64())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count below 2^53")]
+const fn count(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture;
+    use model::usage::{CpuUsage, SystemUsage};
+
+    use super::*;
+
+    #[test]
+    fn what_an_exchange_took_is_divided_by_what_was_seen_of_them() {
+        let mut trial = fixture::open();
+        let ended = count(trial.record.total.ended_in_it());
+        let server = trial.context.server.get_or_insert_default();
+        server.cpus = vec![1];
+        let cpus = server.cpus.clone();
+        let group = trial.usage.server.as_mut().unwrap();
+        // Half of the work lies between the readings.
+        group.covered = Some(trial.record.window / 2);
+        group.runqueue_wait = Some(Span::from_ms(3));
+        group.context_switches_voluntary = Some(1_000);
+        group.context_switches_involuntary = None;
+        group.memory_pss = Some(Bytes::new(64_000));
+        trial.plan.connections = 64;
+        let busy = |cpu, interrupt| CpuUsage {
+            cpu,
+            interrupt,
+            ..CpuUsage::default()
+        };
+        trial.usage.system = Some(SystemUsage {
+            cpus: vec![busy(cpus[0], 0.1), busy(63, 0.9)],
+            ..SystemUsage::default()
+        });
+        let total = &mut trial.record.total;
+        total.bytes_received = Bytes::new(total.bytes_content.count() + 5_000);
+        let seen = Resources::of(&trial);
+        let near = |seen: Option<f64>, expected: f64| {
+            let seen = seen.expect("it is known");
+            assert!((seen / expected - 1.0).abs() < 1e-9, "{seen} {expected}");
+        };
+        near(seen.runqueue_wait_us, 3_000.0 / (ended / 2.0));
+        near(seen.switches_voluntary, 1_000.0 / (ended / 2.0));
+        assert_eq!(seen.switches_involuntary, None);
+        let window = trial.record.window.as_us_f64();
+        near(seen.interrupt_us, 0.1 * window / ended);
+        near(seen.beside_content, 5_000.0 / ended);
+        near(seen.memory_per_connection, 1_000.0);
+    }
+}

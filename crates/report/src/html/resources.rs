@@ -1,0 +1,64 @@
+//! What an exchange took of each server, besides CPU time: waits, switches, interrupts and bytes.
+
+use super::escape;
+use super::table::Table;
+use crate::digests::{Cell, Digest, Resources};
+use crate::number;
+
+/// A number of a trial, and how it is written.
+type Column = (
+    &'static str,
+    fn(&Resources) -> Option<f64>,
+    fn(f64) -> String,
+);
+
+const COLUMNS: [Column; 9] = [
+    ("#waited for a CPU, µs", |of| of.runqueue_wait_us, small),
+    ("#switches: gave up", |of| of.switches_voluntary, small),
+    ("#was taken", |of| of.switches_involuntary, small),
+    ("#interrupts, µs", |of| of.interrupt_us, small),
+    ("#received", |of| of.received, number::bytes),
+    ("#beside content", |of| of.beside_content, number::bytes),
+    ("#sent", |of| of.sent, number::bytes),
+    ("#generator: user, µs", |of| of.generator_user_us, small),
+    ("#system, µs", |of| of.generator_system_us, small),
+];
+
+/// A table; nothing where nobody could tell anything.
+pub(super) fn table(cells: &[Cell<'_>]) -> String {
+    let mut columns = vec!["server", "#at"];
+    columns.extend(COLUMNS.iter().map(|(name, _, _)| *name));
+    columns.push("#memory per connection");
+    let title =
+        "What an exchange took besides the server's CPU time: medians of the rounds that count";
+    let mut table = Table::new(title, &columns);
+    for cell in cells {
+        let counting = cell.rounds.iter().filter(|digest| !digest.is_left_out());
+        let rounds: Vec<&Resources> = counting.map(|digest: &&Digest| &digest.resources).collect();
+        let median = |of: fn(&Resources) -> Option<f64>| {
+            let mut values: Vec<f64> = rounds.iter().filter_map(|one| of(one)).collect();
+            values.sort_by(f64::total_cmp);
+            verdict::summary::median(&values)
+        };
+        let memory = |of: &Resources| of.memory_per_connection;
+        if COLUMNS.iter().all(|(_, of, _)| median(*of).is_none()) {
+            continue;
+        }
+        let row = table
+            .row()
+            .head(&escape(cell.server()))
+            .number(&escape(&cell.place().text()));
+        for (_, of, write) in COLUMNS {
+            row.number(&median(of).map_or_else(|| "-".to_owned(), write));
+        }
+        row.number(&median(memory).map_or_else(|| "-".to_owned(), number::bytes));
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    table.finish()
+}
+
+fn small(value: f64) -> String {
+    format!("{value:.2}")
+}
