@@ -207,7 +207,7 @@ fn backlog(plan: &Plan) -> usize {
         Stop::DurationNs(span) if file.stages.is_empty() => rate * (file.warmup + span),
         // So there is room for any number.
         Stop::DurationNs(_) => BACKLOG_LONGEST * u64::from(file.workers),
-        Stop::Count(count) => count + rate * file.warmup,
+        Stop::Count(count) => count.saturating_add(rate * file.warmup),
     };
     let most = (arrivals / u64::from(file.workers) + 1).min(BACKLOG_LONGEST);
     usize::try_from(most).unwrap_or(usize::MAX)

@@ -386,7 +386,7 @@ fn a_count_in_open_loop_is_as_fast_as_it_was_asked_to_be() {
             let plan = PlanFile {
                 stop: Stop::Count(10),
                 arrivals,
-                ..open(4, 100, s(1))
+                ..open(10, 100, s(1))
             };
             let record = simulate(plan, hello(service));
             assert_eq!(record.total.outcomes[Outcome::Ok], 10);
