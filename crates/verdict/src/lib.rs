@@ -18,6 +18,7 @@ mod judge;
 pub mod limit;
 pub mod number;
 pub mod pairs;
+pub mod scaling;
 pub mod set;
 pub mod summary;
 pub mod sysctl;

@@ -132,7 +132,7 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "urls",
-        "1,000 URLs against one, null server, 64 connections",
+        "1,000 URLs, in a list and filled into a script, against one, null server, 64 connections",
         ways::urls,
     ),
     (
@@ -145,6 +145,17 @@ const COMPARISONS: &[Comparison] = &[
         "a script of wrk that makes each request and hears each answer, null server, 64 \
          connections",
         ways::lua,
+    ),
+    (
+        "own-lua",
+        "the scripts that come with wrk, null server, 64 connections",
+        ways::own_lua,
+    ),
+    (
+        "ceiling",
+        "open loop at a rate far above what is reached against closed loop, null server, 64 \
+         connections",
+        ways::ceiling,
     ),
     (
         "agent",

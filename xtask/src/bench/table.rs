@@ -2,7 +2,7 @@
 //! is met.
 
 use super::generator::Reading;
-use super::statistics::summary;
+use super::statistics::{Summary, summary};
 
 /// What one generator, or one server, did in each round.
 pub(super) struct Row {
@@ -98,7 +98,25 @@ pub(super) fn cpu_ratio(rows: &[Row], ours: &str, theirs: &str, most: Option<f64
     );
 }
 
-/// The same of the server.
+/// The rate of `ours` as a ratio to that of `theirs`, which should be `least` at least.
+pub(super) fn rate_ratio(rows: &[Row], ours: &str, theirs: &str, least: f64) {
+    let Some(ratio) = ratio_of(rows, |row| &row.rates, (ours, theirs)) else {
+        return;
+    };
+    let target = if ratio.low >= least {
+        "met"
+    } else if ratio.high < least {
+        "missed"
+    } else {
+        "open, more rounds would tell"
+    };
+    println!(
+        "  rate, {ours} / {theirs}: {:.3} [{:.3}, {:.3}]; target {least}: {target}",
+        ratio.median, ratio.low, ratio.high
+    );
+}
+
+/// The CPU time of the server per response, in the same way.
 pub(super) fn server_cpu_ratio(rows: &[Row], ours: &str, theirs: &str, most: Option<f64>) {
     ratio(
         rows,
@@ -114,13 +132,7 @@ fn ratio(
     (ours, theirs): (&str, &str),
     most: Option<f64>,
 ) {
-    let find = |name: &str| rows.iter().find(|row| row.name == name);
-    let (Some(our), Some(their)) = (find(ours), find(theirs)) else {
-        return;
-    };
-    let pairs = cpu_us(our).iter().zip(cpu_us(their));
-    let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
-    let Some(ratio) = summary(&ratios) else {
+    let Some(ratio) = ratio_of(rows, cpu_us, (ours, theirs)) else {
         return;
     };
     let target = match most {
@@ -133,4 +145,13 @@ fn ratio(
         "  {side} CPU per answer, {ours} / {theirs}: {:.3} [{:.3}, {:.3}]{target}",
         ratio.median, ratio.low, ratio.high
     );
+}
+
+/// What `of` has of one, as ratios to the other's, round by round.
+fn ratio_of(rows: &[Row], of: fn(&Row) -> &[f64], (ours, theirs): (&str, &str)) -> Option<Summary> {
+    let find = |name: &str| rows.iter().find(|row| row.name == name);
+    let (our, their) = (find(ours)?, find(theirs)?);
+    let pairs = of(our).iter().zip(of(their));
+    let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
+    summary(&ratios)
 }

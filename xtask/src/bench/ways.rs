@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use super::generator::{Ask, Generator};
 use super::server::Server;
-use super::table::{cpu_ratio, table};
+use super::table::{cpu_ratio, rate_ratio, table};
 use super::{Contest, NULL_RESPONDER, Setting, contest};
 
 /// How many URLs there are.
@@ -15,12 +15,16 @@ const URLS: usize = 1_000;
 /// How many source addresses there are, and connections that have them.
 const SOURCES: u32 = 12_000;
 
-/// The CPU time of `ours` per answer in one of two ways, as a ratio to that in the other.
-fn ways(setting: &Setting, contests: &[Contest<'_>; 2], most: f64) -> Result<()> {
+/// The CPU time of `ours` per answer in each way but the last, as a ratio to that in the last.
+fn ways(setting: &Setting, contests: &[Contest<'_>], most: f64) -> Result<()> {
     let rows = contest(setting, contests)?;
-    let [one, other] = contests.each_ref().map(|contest| contest.0);
+    let Some(((other, ..), others)) = contests.split_last() else {
+        return Ok(());
+    };
     table(&rows, &[other]);
-    cpu_ratio(&rows, one, other, Some(most));
+    for (one, ..) in others {
+        cpu_ratio(&rows, one, other, Some(most));
+    }
     Ok(())
 }
 
@@ -56,9 +60,16 @@ pub(super) fn urls(setting: &Setting) -> Result<()> {
         writeln!(list, "/item/{number}")?;
     }
     let list = ["--urls".to_owned(), write(setting, "urls.txt", &list)?];
+    let numbers: Vec<String> = (0..URLS).map(|number| format!("\"{number}\"")).collect();
+    let steps = format!(
+        "[variables]\nitem = {{ list = [{}] }}\n\n[[step]]\nget = \"/item/${{item}}\"\n",
+        numbers.join(", ")
+    );
+    let filled_in = ["--script".to_owned(), write(setting, "items.toml", &steps)?];
     let (ours, ask) = (Generator::TriathlonUring, Ask::of("/item/0"));
     let contests = [
         ("1,000 URLs", ours, &server, ask.with(&list)),
+        ("1,000 URLs, filled in", ours, &server, ask.with(&filled_in)),
         ("one URL", ours, &server, ask),
     ];
     ways(setting, &contests, 1.15)
@@ -103,6 +114,53 @@ pub(super) fn lua(setting: &Setting) -> Result<()> {
         ("wrk -s", Generator::Wrk, &server, ask.with(&theirs)),
     ];
     ways(setting, &contests, 1.0)
+}
+
+/// Where Debian has the scripts that come with wrk.
+const OWN: &str = "/usr/share/doc/wrk/examples/scripts";
+/// Those that make each request or hear each answer, and what their rows are called.
+const OWN_SCRIPTS: [(&str, &str, &str); 4] = [
+    ("auth.lua", "load, auth.lua", "wrk, auth.lua"),
+    ("counter.lua", "load, counter.lua", "wrk, counter.lua"),
+    ("report.lua", "load, report.lua", "wrk, report.lua"),
+    ("setup.lua", "load, setup.lua", "wrk, setup.lua"),
+];
+
+pub(super) fn own_lua(setting: &Setting) -> Result<()> {
+    let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
+    let ask = Ask::of("/");
+    for (script, ours, theirs) in OWN_SCRIPTS {
+        let file = format!("{OWN}/{script}");
+        let (with_load, with_wrk) = (words(&["--lua", &file]), words(&["-s", &file]));
+        let contests = [
+            (
+                ours,
+                Generator::TriathlonUring,
+                &server,
+                ask.with(&with_load),
+            ),
+            (theirs, Generator::Wrk, &server, ask.with(&with_wrk)),
+        ];
+        ways(setting, &contests, 1.0)?;
+    }
+    Ok(())
+}
+
+/// More than any of these servers answers.
+const FAR_ABOVE: &str = "1000000";
+
+pub(super) fn ceiling(setting: &Setting) -> Result<()> {
+    let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
+    let open = words(&["--rate", FAR_ABOVE]);
+    let (ours, ask) = (Generator::TriathlonUring, Ask::of("/"));
+    let contests = [
+        ("open loop", ours, &server, ask.with(&open)),
+        ("closed loop", ours, &server, ask),
+    ];
+    let rows = contest(setting, &contests)?;
+    table(&rows, &["closed loop"]);
+    rate_ratio(&rows, "open loop", "closed loop", 0.95);
+    Ok(())
 }
 
 pub(super) fn sources(setting: &Setting) -> Result<()> {

@@ -1,6 +1,6 @@
 //! What is missing, as notes: a sentence for each cause.
 
-use model::experiment::Gap;
+use model::experiment::{Gap, ServerVariant};
 use verdict::words;
 
 use super::Run;
@@ -20,6 +20,11 @@ impl Run {
         };
         let all = self.server_order.iter();
         all.filter(|label| !is_missing(label)).cloned().collect()
+    }
+
+    /// The servers that its experiment names, as it expands them.
+    pub fn variants(&self) -> &[ServerVariant] {
+        &self.variants
     }
 
     /// Whether something was left out to fit the machine or a budget.

@@ -19,6 +19,7 @@ mod probe;
 mod published;
 mod resources;
 mod results;
+mod scaling;
 mod searches;
 mod setting;
 mod split;

@@ -7,7 +7,7 @@ use verdict::analysis::{Measure, Standing};
 
 use super::chart::{Room, figure, standing};
 use super::table::Table;
-use super::{escape, logs, resources, searches, split, stages, steps, users, verdicts};
+use super::{escape, logs, resources, scaling, searches, split, stages, steps, users, verdicts};
 use crate::digests::{Cell, QUANTILES, Run};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
@@ -26,6 +26,7 @@ pub(super) fn section(run: &Run) -> String {
         );
         let cells = run.cells(workload);
         html.push_str(&best(&cells));
+        html.push_str(&scaling::section(run, &cells));
         html.push_str(&searches::table(run, workload));
         html.push_str(&users::table(&cells));
         html.push_str(&split::table(&cells));
