@@ -209,7 +209,8 @@ fn backlog(plan: &Plan) -> usize {
         Stop::DurationNs(_) => BACKLOG_LONGEST * u64::from(file.workers),
         Stop::Count(count) => count.saturating_add(rate * file.warmup),
     };
-    let most = (arrivals / u64::from(file.workers) + 1).min(BACKLOG_LONGEST);
+    let of_one = (arrivals / u64::from(file.workers)).saturating_add(1);
+    let most = of_one.min(BACKLOG_LONGEST);
     usize::try_from(most).unwrap_or(usize::MAX)
 }
 
@@ -221,5 +222,34 @@ fn spin(plan: &Plan) -> Spin {
     match file.spin {
         Spin::Auto if !may => Spin::Never,
         spin => spin,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture;
+    use model::plan::{Arrivals, PlanFile};
+    use model::units::{Rate, Span};
+
+    use super::*;
+
+    #[test]
+    fn any_count_has_room_to_wait() {
+        let of = |count, warmup| {
+            let file = PlanFile {
+                stop: Stop::Count(count),
+                warmup,
+                arrivals: Arrivals::Fixed {
+                    rate_per_1000_s: Rate::per_second(10),
+                },
+                ..fixture::plan("http://127.0.0.1:1/", &[])
+            };
+            backlog(&Plan::try_from(file).unwrap())
+        };
+        assert_eq!(of(10, Span::ZERO), 11);
+        assert_eq!(of(10, Span::from_s(2)), 31);
+        for warmup in [Span::ZERO, Span::from_s(2)] {
+            assert_eq!(of(u64::MAX, warmup) as u64, BACKLOG_LONGEST);
+        }
     }
 }
