@@ -205,7 +205,7 @@ pub(super) fn values(
         ("variant", setup.variant.into()),
         ("workers", setup.workers().into()),
     ];
-    debug_assert!(all.iter().map(|(name, _)| name).eq(NAMES));
+    assert!(all.iter().map(|(name, _)| name).eq(NAMES));
     BTreeMap::from(all).into()
 }
 

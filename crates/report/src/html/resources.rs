@@ -1,5 +1,9 @@
 //! What an exchange took of each server, besides CPU time: waits, switches, interrupts and bytes.
 
+use model::Claim;
+use verdict::analysis::Standing;
+
+use super::chart::standing;
 use super::escape;
 use super::table::Table;
 use crate::digests::{Cell, Digest, Resources};
@@ -34,7 +38,11 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
     let mut table = Table::new(title, &columns);
     for cell in cells {
         let counting = cell.rounds.iter().filter(|digest| !digest.is_left_out());
-        let rounds: Vec<&Resources> = counting.map(|digest: &&Digest| &digest.resources).collect();
+        let counting: Vec<&Digest> = counting.copied().collect();
+        let worst = counting.iter().map(|one| one.standing(Claim::Resources));
+        let worst = worst.max().unwrap_or(Standing::Struck);
+        let mark = |text: String| standing(&text, worst);
+        let rounds: Vec<&Resources> = counting.iter().map(|digest| &digest.resources).collect();
         let median = |of: fn(&Resources) -> Option<f64>| {
             let mut values: Vec<f64> = rounds.iter().filter_map(|one| of(one)).collect();
             values.sort_by(f64::total_cmp);
@@ -49,9 +57,10 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
             .head(&escape(cell.server()))
             .number(&escape(&cell.place().text()));
         for (_, of, write) in COLUMNS {
-            row.number(&median(of).map_or_else(|| "-".to_owned(), write));
+            row.number(&median(of).map_or_else(|| "-".to_owned(), |value| mark(write(value))));
         }
-        row.number(&median(memory).map_or_else(|| "-".to_owned(), number::bytes));
+        let memory = median(memory).map(|value| mark(number::bytes(value)));
+        row.number(&memory.unwrap_or_else(|| "-".to_owned()));
     }
     if table.is_empty() {
         return String::new();
@@ -61,4 +70,44 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
 
 fn small(value: f64) -> String {
     format!("{value:.2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use model::finding::{Claim, ClaimVerdict};
+    use model::{Status, fixture};
+
+    use crate::digests::Run;
+    use crate::html;
+
+    #[test]
+    fn what_an_exchange_took_is_believed_as_the_rules_say() {
+        let mut trial = fixture::closed();
+        let mut table = |status: Status| {
+            let worth = ClaimVerdict {
+                status,
+                because: Vec::new(),
+                partial: false,
+            };
+            trial.verdict.claims.insert(Claim::Resources, worth);
+            let mut run = Run::default();
+            run.add(&trial);
+            let html = html::page(&run);
+            let start = html.find("What an exchange took besides").expect("it");
+            let end = start + html[start..].find("</table>").expect("its end");
+            html[start..end].to_owned()
+        };
+        let valid = table(Status::Valid);
+        assert!(
+            !valid.contains("<s ") && !valid.contains("class=\"doubt\""),
+            "{valid}"
+        );
+        let suspect = table(Status::Suspect);
+        assert!(
+            suspect.contains("class=\"doubt\"") && !suspect.contains("<s "),
+            "{suspect}"
+        );
+        let invalid = table(Status::Invalid);
+        assert!(invalid.contains("<s "), "{invalid}");
+    }
 }

@@ -216,7 +216,7 @@ pub(super) fn show(unit: Unit, measure: Option<Measure>) -> String {
 
 /// A quantile of response time, and how many of the rounds carry it where not all do.
 fn response(cell: &Cell<'_>, position: usize) -> String {
-    debug_assert!(position < QUANTILES.len());
+    assert!(position < QUANTILES.len());
     let Some(found) = cell.response(position) else {
         return none();
     };

@@ -7,6 +7,7 @@ use verdict::analysis::Standing;
 use verdict::scaling::{CORES_LEAST, fit};
 use verdict::words;
 
+use super::chart::standing;
 use super::escape;
 use super::table::Table;
 use crate::digests::{Cell, Run};
@@ -59,21 +60,28 @@ pub(super) fn section(run: &Run, cells: &[Cell<'_>]) -> String {
             let rates = points.iter().filter_map(|(cores, label)| {
                 let at = |cell: &&Cell<'_>| cell.server() == label && cell.place().text() == place;
                 let rate = cells.iter().find(at)?.rate()?;
-                (rate.standing != Standing::Struck).then_some((*cores, rate.median))
+                (rate.standing != Standing::Struck).then_some((*cores, rate.median, rate.standing))
             });
-            let rates: Vec<(u32, f64)> = rates.collect();
+            let rates: Vec<(u32, f64, Standing)> = rates.collect();
             seen = seen.max(rates.len());
-            let Some(scaling) = fit(&rates) else { continue };
+            let pairs: Vec<(u32, f64)> = rates.iter().map(|one| (one.0, one.1)).collect();
+            let Some(scaling) = fit(&pairs) else { continue };
+            // A share of rates of which one is only the least is neither more nor less.
+            let worst = match rates.iter().map(|one| one.2).max() {
+                None | Some(Standing::Sound) => Standing::Sound,
+                Some(_) => Standing::Doubtful,
+            };
+            let share = |share: f64| standing(&words::share(share), worst);
             let told = rates
                 .iter()
-                .map(|(cores, rate)| format!("{cores}: {}", plain(*rate)));
+                .map(|(cores, rate, how)| format!("{cores}: {}", standing(&plain(*rate), *how)));
             table
                 .row()
                 .head(&escape(&name))
                 .number(&escape(&place))
                 .number(&told.collect::<Vec<_>>().join(", "))
-                .number(&words::share(scaling.efficiency))
-                .number(&words::share(scaling.serial));
+                .number(&share(scaling.efficiency))
+                .number(&share(scaling.serial));
         }
     }
     if asked == 0 {

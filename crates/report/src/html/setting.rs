@@ -22,12 +22,6 @@ pub(super) fn servers(run: &Run) -> String {
 
 fn one_server(label: &str, server: &Server) -> String {
     let mut html = format!("<h3>{}</h3>\n<dl class=\"facts\">", escape(label));
-    let list = |cpus: &[u32]| {
-        cpus.iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {
             let _ = write!(
@@ -41,6 +35,11 @@ fn one_server(label: &str, server: &Server) -> String {
     fact("preset", server.preset.clone());
     fact("workers", server.workers.to_string());
     fact("CPUs", list(&server.cpus));
+    fact("CPUs, read back", other_cpus(server));
+    fact(
+        "threads, by the CPUs they may use",
+        threads(&server.threads),
+    );
     fact("access log", server.access_log.clone());
     fact("protocol", server.protocol.clone());
     fact(
@@ -86,6 +85,26 @@ fn one_server(label: &str, server: &Server) -> String {
         );
     }
     html
+}
+
+/// The CPUs that its threads may use, where these are not those that it was given.
+fn other_cpus(server: &Server) -> String {
+    let allowed = server.cpus_allowed.as_ref();
+    let other = allowed.filter(|allowed| **allowed != server.cpus);
+    other.map_or_else(String::new, |cpus| list(cpus))
+}
+
+fn list(cpus: &[u32]) -> String {
+    let each = cpus.iter().map(ToString::to_string);
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// How many threads may run where, as read back: "4 on 0, 2 on 0-1".
+fn threads(by_cpus: &BTreeMap<String, u32>) -> String {
+    let each = by_cpus
+        .iter()
+        .map(|(cpus, count)| format!("{count} on {cpus}"));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// The machine that the first trial ran on, the ends of the way between generator and server, and
@@ -134,12 +153,6 @@ pub(super) fn of_environment(environment: &Environment) -> String {
 fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
     let unknown = || "unknown: could not be read".to_owned();
     let text = |value: &Option<String>| value.clone().unwrap_or_else(unknown);
-    let list = |cpus: &[u32]| {
-        cpus.iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
     let mut facts = vec![
         ("CPU", text(&environment.cpu_model)),
         ("CPUs online", list(&environment.cpus_online)),
@@ -265,4 +278,34 @@ pub(super) fn repeat(run: &Run) -> String {
         );
     }
     html
+}
+
+#[cfg(test)]
+mod tests {
+    use model::trial::Server;
+
+    use super::one_server;
+
+    #[test]
+    fn where_threads_run_is_shown_as_it_was_read_back() {
+        let mut server = Server {
+            cpus: vec![0, 1],
+            cpus_allowed: Some(vec![0, 1]),
+            ..Server::default()
+        };
+        let page = one_server("it", &server);
+        assert!(
+            !page.contains("read back") && !page.contains("threads"),
+            "{page}"
+        );
+        server.cpus_allowed = Some(vec![1]);
+        server.threads = [("0".to_owned(), 4), ("0-1".to_owned(), 2)].into();
+        let page = one_server("it", &server);
+        for said in [
+            "<dt>CPUs, read back</dt><dd>1</dd>",
+            "<dt>threads, by the CPUs they may use</dt><dd>4 on 0, 2 on 0-1</dd>",
+        ] {
+            assert!(page.contains(said), "{page}");
+        }
+    }
 }

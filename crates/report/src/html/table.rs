@@ -131,7 +131,7 @@ impl Table {
         if self.in_row {
             self.html.push_str("</tr>");
         }
-        debug_assert!(self.columns > 0);
+        assert!(self.columns > 0);
         self.html.push_str("</tbody></table></div>\n");
         self.html
     }

@@ -437,7 +437,7 @@ fn place(id: &PointId) -> String {
 fn reason(heard: &Heard, style: Style) -> String {
     let (finding, trials) = (&heard.finding, heard.trials);
     let severity = finding.worst();
-    debug_assert!(severity > Severity::Note);
+    assert!(severity > Severity::Note);
     let mut out = format!(
         "{:<LABEL$}{} in {}\n",
         finding.rule,

@@ -165,6 +165,49 @@ fn a_window_ends_after_so_many_requests() {
     }
 }
 
+/// What a log that is written now and then may keep back: a buffer of 64 KiB, of lines that have 50
+/// bytes at least.
+const KEPT_BACK: u64 = (64 << 10) / 50;
+
+#[test]
+fn access_logs_hold_what_was_asked_and_off_leaves_no_file() {
+    let programs = ["nginx", "apache2", "lighttpd"];
+    let name = "access_logs_hold_what_was_asked_and_off_leaves_no_file";
+    if need(name, programs).is_none() {
+        return;
+    }
+    let mut servers = String::new();
+    for product in ["nginx", "apache", "lighttpd"] {
+        for log in ["off", "on", "buffered"] {
+            servers += &format!("[[server]]\nlabel = \"{product} {log}\"\n");
+            servers += &format!("product = \"{product}\"\naccess_log = \"{log}\"\n");
+        }
+    }
+    let trials = measured(&servers, FILE, "");
+    assert_eq!(trials.len(), 9);
+    for trial in trials {
+        let record = &trial.record;
+        let server = trial.context.server.as_ref().expect("a server");
+        let what = format!("{} {}", server.product, server.access_log);
+        if server.access_log == "off" {
+            assert_eq!(server.access_log_lines, None, "{what}");
+            continue;
+        }
+        let phases = [&record.warmup_phase, &record.total, &record.drain_phase];
+        let sent: u64 = phases.iter().map(|phase| phase.sent).sum();
+        let logged = server.access_log_lines.expect("a log");
+        let kept_back = match what.as_str() {
+            "nginx on" | "apache on" => 0,
+            _ => KEPT_BACK,
+        };
+        // The server was asked before the trial: whether it is ready, and for the right answer.
+        // What was kept back from then is written later, too.
+        let possible = sent.saturating_sub(kept_back)..=sent + 4 + kept_back;
+        assert!(possible.contains(&logged), "{what}: {logged} of {sent}");
+        assert!(logged > 0, "{what}: {logged} of {sent}");
+    }
+}
+
 /// A server that notes who asks it.
 fn listener() -> (Stub, Arc<Mutex<BTreeSet<IpAddr>>>) {
     let peers = Arc::new(Mutex::new(BTreeSet::new()));

@@ -9,10 +9,11 @@
 //! (1972).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::ranks::Null;
+use super::ranks::{Null, Sizes};
 use crate::check::number;
 use crate::summary::{Interval, median};
 
@@ -201,11 +202,11 @@ impl Estimate {
         self.null().map_or(1.0, |null| null.at_most(against))
     }
 
-    fn null(&self) -> Option<Null> {
+    fn null(&self) -> Option<Arc<Null>> {
         match self.sample {
-            Sample::Paired { pairs, .. } => Some(Null::signed_rank(pairs)),
+            Sample::Paired { pairs, .. } => Some(Null::of(Sizes::Pairs(pairs))),
             Sample::Single => None,
-            Sample::Unpaired { one, other } => Some(Null::rank_sum(one, other)),
+            Sample::Unpaired { one, other } => Some(Null::of(Sizes::Groups(one, other))),
         }
     }
 }

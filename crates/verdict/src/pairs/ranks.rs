@@ -7,6 +7,9 @@
 //! ranking methods", Biometrics 1 (1945); Mann and Whitney, Annals of Mathematical Statistics 18
 //! (1947); Hollander and Wolfe, "Nonparametric Statistical Methods", tables A.4 and A.6.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use crate::check::number;
@@ -17,16 +20,40 @@ const PAIRS_EXACT_MAX: usize = 200;
 /// The same for the product of the sizes of two groups.
 const PRODUCT_EXACT_MAX: usize = 20_000;
 
+/// What was counted out, by its sizes: a report asks for the same few again and again.
+static KNOWN: Mutex<BTreeMap<Sizes, Arc<Null>>> = Mutex::new(BTreeMap::new());
+
+/// What a distribution is that of.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Sizes {
+    /// Of the number of Walsh averages below the middle, out of `pairs * (pairs + 1) / 2`.
+    Pairs(usize),
+    /// Of the number of differences below the shift, out of the product of two groups.
+    Groups(usize, usize),
+}
+
 /// How a count is distributed where there is no difference.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Null {
     /// `at_most[w]`: the probability that the count is at most `w`.
     at_most: Vec<f64>,
 }
 
 impl Null {
-    /// Of the number of Walsh averages below the middle, out of `pairs * (pairs + 1) / 2`.
-    pub(crate) fn signed_rank(pairs: usize) -> Self {
+    /// The distribution for samples of these sizes.
+    pub(crate) fn of(sizes: Sizes) -> Arc<Self> {
+        // What lies there is whole: it is put there in one step.
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let null = known.entry(sizes).or_insert_with(|| {
+            Arc::new(match sizes {
+                Sizes::Pairs(pairs) => Self::signed_rank(pairs),
+                Sizes::Groups(one, other) => Self::rank_sum(one, other),
+            })
+        });
+        Arc::clone(null)
+    }
+
+    fn signed_rank(pairs: usize) -> Self {
         let most = pairs * (pairs + 1) / 2;
         if pairs > PAIRS_EXACT_MAX {
             let n = number(pairs as u64);
@@ -45,8 +72,7 @@ impl Null {
         Self::of_shares(shares)
     }
 
-    /// Of the number of differences below the shift, out of `one * other`.
-    pub(crate) fn rank_sum(one: usize, other: usize) -> Self {
+    fn rank_sum(one: usize, other: usize) -> Self {
         let most = one * other;
         if most > PRODUCT_EXACT_MAX {
             let (n, m) = (number(one as u64), number(other as u64));

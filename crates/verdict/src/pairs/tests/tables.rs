@@ -1,6 +1,6 @@
 //! The distributions of ranks, against published tables and against counting out every case.
 
-use crate::pairs::ranks::Null;
+use crate::pairs::ranks::{Null, Sizes};
 
 /// Hollander and Wolfe, table A.4; Wilcoxon 1945: the largest sum that is significant, two-sided.
 #[test]
@@ -8,7 +8,7 @@ fn critical_values_of_the_signed_rank_are_the_published_ones() {
     let check = |alpha: f64, from: usize, published: &[usize]| {
         for (offset, value) in published.iter().enumerate() {
             let pairs = from + offset;
-            let depth = Null::signed_rank(pairs)
+            let depth = Null::of(Sizes::Pairs(pairs))
                 .depth(alpha)
                 .map(|(depth, _)| depth);
             assert_eq!(depth, Some(*value), "{pairs} pairs at {alpha}");
@@ -22,8 +22,8 @@ fn critical_values_of_the_signed_rank_are_the_published_ones() {
         ],
     );
     check(0.01, 8, &[0, 1, 3, 5, 7, 9, 12, 15, 19, 23, 27, 32, 37]);
-    assert_eq!(Null::signed_rank(5).depth(0.05), None);
-    assert_eq!(Null::signed_rank(7).depth(0.01), None);
+    assert_eq!(Null::of(Sizes::Pairs(5)).depth(0.05), None);
+    assert_eq!(Null::of(Sizes::Pairs(7)).depth(0.01), None);
 }
 
 /// Mann and Whitney 1947; Siegel 1956, table K: the largest U that is significant, two-sided,
@@ -45,21 +45,25 @@ fn critical_values_of_the_rank_sum_are_the_published_ones() {
         (15, 15, 64),
         (20, 20, 127),
     ] {
-        let depth = Null::rank_sum(one, other)
+        let depth = Null::of(Sizes::Groups(one, other))
             .depth(0.05)
             .map(|(depth, _)| depth);
         assert_eq!(depth, Some(value), "{one} and {other}");
-        let swapped = Null::rank_sum(other, one).depth(0.05);
+        let swapped = Null::of(Sizes::Groups(other, one)).depth(0.05);
         assert_eq!(swapped.map(|(depth, _)| depth), Some(value));
     }
-    assert_eq!(Null::rank_sum(3, 3).depth(0.05), None);
-    assert_eq!(Null::rank_sum(2, 7).depth(0.05), None);
+    assert_eq!(Null::of(Sizes::Groups(3, 3)).depth(0.05), None);
+    assert_eq!(Null::of(Sizes::Groups(2, 7)).depth(0.05), None);
 }
 
 /// The levels that reports print: 2.5 of measurement in METHODOLOGY.md.
 #[test]
 fn intervals_have_the_levels_that_follow_from_the_rounds() {
-    let level = |pairs: usize| Null::signed_rank(pairs).depth(0.05).map(|(_, level)| level);
+    let level = |pairs: usize| {
+        Null::of(Sizes::Pairs(pairs))
+            .depth(0.05)
+            .map(|(_, level)| level)
+    };
     for (pairs, expected) in [
         (6, 0.968_75),
         (7, 0.953_125),
@@ -75,7 +79,7 @@ fn intervals_have_the_levels_that_follow_from_the_rounds() {
 #[test]
 fn signed_ranks_are_those_of_every_choice_of_signs() {
     for pairs in 1..=12_usize {
-        let null = Null::signed_rank(pairs);
+        let null = Null::of(Sizes::Pairs(pairs));
         let mut counts = vec![0_u32; pairs * (pairs + 1) / 2 + 1];
         for signs in 0..1_usize << pairs {
             let sum: usize = (0..pairs)
@@ -109,7 +113,7 @@ fn rank_sums_are_those_of_every_choice_of_ranks() {
                 }
                 counts[u] += 1;
             }
-            let null = Null::rank_sum(one, other);
+            let null = Null::of(Sizes::Groups(one, other));
             compare_with_counts(&null, &counts, &format!("{one} and {other}"));
         }
     }
@@ -129,11 +133,11 @@ fn compare_with_counts(null: &Null, counts: &[u32], what: &str) {
 /// Where counting ends and the normal distribution begins, the two agree.
 #[test]
 fn many_rounds_are_taken_as_normal_without_a_step() {
-    let exact = Null::signed_rank(200).depth(0.05).unwrap().0;
-    let normal = Null::signed_rank(201).depth(0.05).unwrap().0;
+    let exact = Null::of(Sizes::Pairs(200)).depth(0.05).unwrap().0;
+    let normal = Null::of(Sizes::Pairs(201)).depth(0.05).unwrap().0;
     // One more pair adds 201 averages, of which a little less than half are left out.
     assert!((60..=101).contains(&(normal - exact)), "{exact} {normal}");
-    let exact = Null::rank_sum(141, 141).depth(0.05).unwrap().0;
-    let normal = Null::rank_sum(142, 142).depth(0.05).unwrap().0;
+    let exact = Null::of(Sizes::Groups(141, 141)).depth(0.05).unwrap().0;
+    let normal = Null::of(Sizes::Groups(142, 142)).depth(0.05).unwrap().0;
     assert!((90..=142).contains(&(normal - exact)), "{exact} {normal}");
 }
