@@ -8,6 +8,7 @@ mod asked;
 mod chart;
 mod clocks;
 mod compare;
+mod configuration;
 mod connections;
 mod failures;
 mod frame;

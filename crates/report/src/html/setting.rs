@@ -7,7 +7,7 @@ use model::environment::Environment;
 use model::trial::Server;
 
 use super::table::Table;
-use super::{clocks, escape, path};
+use super::{clocks, configuration, escape, path};
 use crate::digests::{Run, shell};
 use crate::number;
 
@@ -15,12 +15,12 @@ use crate::number;
 pub(super) fn servers(run: &Run) -> String {
     let mut html = String::new();
     for (label, server) in run.servers() {
-        html.push_str(&one_server(label, server));
+        html.push_str(&one_server(label, server, run.servers()));
     }
     html
 }
 
-fn one_server(label: &str, server: &Server) -> String {
+fn one_server(label: &str, server: &Server, servers: &BTreeMap<String, Server>) -> String {
     let mut html = format!("<h3>{}</h3>\n<dl class=\"facts\">", escape(label));
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {
@@ -75,15 +75,7 @@ fn one_server(label: &str, server: &Server) -> String {
             escape(&shell(&server.command))
         );
     }
-    for (file, text) in &server.configuration {
-        let _ = writeln!(
-            html,
-            "<details class=\"configuration\"><summary><code>{}</code>, {}</summary><pre>{}</pre></details>",
-            escape(file),
-            number::plural(text.lines().count(), "line"),
-            escape(text)
-        );
-    }
+    html.push_str(&configuration::files(server, servers));
     html
 }
 
@@ -282,6 +274,8 @@ pub(super) fn repeat(run: &Run) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use model::trial::Server;
 
     use super::one_server;
@@ -293,14 +287,14 @@ mod tests {
             cpus_allowed: Some(vec![0, 1]),
             ..Server::default()
         };
-        let page = one_server("it", &server);
+        let page = one_server("it", &server, &BTreeMap::new());
         assert!(
             !page.contains("read back") && !page.contains("threads"),
             "{page}"
         );
         server.cpus_allowed = Some(vec![1]);
         server.threads = [("0".to_owned(), 4), ("0-1".to_owned(), 2)].into();
-        let page = one_server("it", &server);
+        let page = one_server("it", &server, &BTreeMap::new());
         for said in [
             "<dt>CPUs, read back</dt><dd>1</dd>",
             "<dt>threads, by the CPUs they may use</dt><dd>4 on 0, 2 on 0-1</dd>",

@@ -26,6 +26,7 @@ mod disturbed;
 mod doctor;
 mod door;
 mod exports;
+mod figures;
 mod first_heat;
 mod generate;
 mod gone;

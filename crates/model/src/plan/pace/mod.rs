@@ -261,6 +261,10 @@ fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
+/// What the sums and products that an integral is made of may have added to a whole number: some
+/// thousand times the spacing of such numbers, and far less than one arrival of 2^38.
+const ROUNDING: f64 = 2e-12;
+
 /// The number of arrivals as a function of time, and its inverse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
@@ -445,7 +449,7 @@ impl Shape {
         if count <= 0.0 {
             return (self.count(length_s) > 0.0).then_some(0.0);
         }
-        if length_s.is_finite() && count >= self.count(length_s) {
+        if length_s.is_finite() && count >= self.count(length_s) * (1.0 - ROUNDING) {
             return None;
         }
         match self {

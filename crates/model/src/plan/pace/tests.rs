@@ -97,6 +97,45 @@ fn any_stage() -> impl Strategy<Value = Stage> {
     })
 }
 
+/// Where the integral of all stages is a whole number, the arrival with that number is due when they
+/// are over, and not a rounding before.
+#[test]
+fn a_whole_integral_is_the_count_of_arrivals() {
+    for (tenths, rate) in (1..60).flat_map(|tenths| (1..60).map(move |rate| (tenths, rate))) {
+        let up = Stage {
+            length: Span::from_ms(tenths * 100),
+            form: Form::Ramp {
+                rate_per_1000_s: Rate::per_1000_s(rate * 1_000),
+            },
+        };
+        let down = Stage {
+            form: Form::Ramp {
+                rate_per_1000_s: Rate::per_1000_s(0),
+            },
+            ..up
+        };
+        for stages in [vec![up], vec![up, down], vec![up, up, down]] {
+            // Twentieths of an arrival for each ramp; the second of three is level.
+            let twentieths = match stages.len() {
+                1 => tenths * rate,
+                2 => tenths * rate * 2,
+                _ => tenths * rate * 4,
+            };
+            if twentieths % 20 > 0 {
+                continue;
+            }
+            let curve = Curve::new(Span::ZERO, &stages);
+            #[expect(clippy::cast_precision_loss, reason = "some thousands")]
+            let count = (twentieths / 20) as f64;
+            assert_eq!(curve.instant_of(count), None, "{stages:?}: {count}");
+            assert!(
+                curve.instant_of(count - 1.0).is_some(),
+                "{stages:?}: {count}"
+            );
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn when_is_the_inverse_of_how_many(
