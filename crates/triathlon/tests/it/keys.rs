@@ -18,9 +18,18 @@ use crate::support::stub::{RIGHT, Stub, read_head, send};
 
 /// Runs an experiment of `servers` with more in `[load]`, and returns the trials of its servers.
 fn measured(servers: &str, workload: &str, load: &str) -> Vec<Trial> {
+    measured_for("400ms", servers, workload, load)
+}
+
+fn measured_for(duration: &str, servers: &str, workload: &str, load: &str) -> Vec<Trial> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let results = folder.path().join("results");
-    let run = run(folder.path(), &results, "400ms", &[servers, workload, load]);
+    let run = run(
+        folder.path(),
+        &results,
+        duration,
+        &[servers, workload, load],
+    );
     assert!(files(&results, "gaps").is_empty(), "{run:#?}");
     let read = |path| fs::read_to_string(path).expect("a readable trial");
     let trials = files(&results, "trials").into_iter().map(read);
@@ -205,6 +214,43 @@ fn access_logs_hold_what_was_asked_and_off_leaves_no_file() {
         let possible = sent.saturating_sub(kept_back)..=sent + 4 + kept_back;
         assert!(possible.contains(&logged), "{what}: {logged} of {sent}");
         assert!(logged > 0, "{what}: {logged} of {sent}");
+    }
+}
+
+/// A user who thinks for longer than a server keeps a connection finds it closed each time, and one
+/// whose server is patient never does.
+#[test]
+fn a_connection_is_kept_for_as_long_as_it_may_be_idle() {
+    let programs = ["nginx", "apache2", "lighttpd"];
+    let name = "a_connection_is_kept_for_as_long_as_it_may_be_idle";
+    if need(name, programs).is_none() {
+        return;
+    }
+    let mut servers = String::new();
+    for product in ["nginx", "apache", "lighttpd"] {
+        for idle in ["1s", "60s"] {
+            servers += &format!("[[server]]\nlabel = \"{product} {idle}\"\n");
+            servers += &format!("product = \"{product}\"\nkeep_alive = {{ idle = \"{idle}\" }}\n");
+        }
+    }
+    // lighttpd looks once a second.
+    let trials = measured_for("6s", &servers, FILE, "think = \"2500ms\"");
+    assert_eq!(trials.len(), 6);
+    for trial in trials {
+        let server = trial.point.as_ref().expect("a point").id.server.as_str();
+        let total = &trial.record.total;
+        assert_eq!(total.outcomes.failures(), 0, "{server}");
+        // Four users, each of whom thinks twice at least and three times at most.
+        let right = total.outcomes[Outcome::Ok];
+        assert!((4..=12).contains(&right), "{server}: {right} answers");
+        let closed = total.connections.closed_by_server;
+        match server.ends_with(" 1s") {
+            true => assert!(
+                closed + 4 >= right && closed > 0,
+                "{server}: {closed} of {right}"
+            ),
+            false => assert_eq!(closed, 0, "{server}"),
+        }
     }
 }
 
