@@ -21,7 +21,7 @@ const FIRST: [(&str, &str); 4] = [
 ];
 
 /// The columns after those of the axes.
-const REST: [(&str, &str); 64] = [
+const REST: [(&str, &str); 65] = [
     ("round", "the round, from 1"),
     ("sequence", "position in the order of execution"),
     (
@@ -120,6 +120,10 @@ const REST: [(&str, &str); 64] = [
     (
         "server_switches_involuntary",
         "how often their CPU was taken from them, per exchange",
+    ),
+    (
+        "processes_begun",
+        "processes and threads that began on the machine, per exchange of all phases",
     ),
     (
         "server_interrupt_us",
@@ -311,12 +315,13 @@ fn flag(on: bool) -> String {
     if on { "1" } else { "0" }.to_owned()
 }
 
-fn resources(of: &Resources) -> [Option<f64>; 10] {
+fn resources(of: &Resources) -> [Option<f64>; 11] {
     [
         of.memory_per_connection,
         of.runqueue_wait_us,
         of.switches_voluntary,
         of.switches_involuntary,
+        of.processes_begun,
         of.interrupt_us,
         of.received,
         of.beside_content,

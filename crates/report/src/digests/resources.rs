@@ -16,6 +16,9 @@ pub struct Resources {
     pub switches_voluntary: Option<f64>,
     /// How often others took it from them.
     pub switches_involuntary: Option<f64>,
+    /// Processes and threads that began on the whole machine, from before the load to its end: with
+    /// CGI one, and with a server that keeps its processes none.
+    pub processes_begun: Option<f64>,
     /// Interrupts and softirqs on the server's CPUs, in microseconds. Where the generator shares
     /// them, so do its own.
     pub interrupt_us: Option<f64>,
@@ -57,6 +60,7 @@ impl Resources {
             runqueue_wait_us: of_server(|group| group.runqueue_wait.map(Span::as_us_f64)),
             switches_voluntary: of_server(|group| group.context_switches_voluntary.map(count)),
             switches_involuntary: of_server(|group| group.context_switches_involuntary.map(count)),
+            processes_begun: begun(trial),
             interrupt_us: of_all(interrupts_us(trial)),
             received: bytes(total.bytes_received),
             beside_content: of_all(beside.map(count)),
@@ -74,6 +78,15 @@ impl Resources {
 pub(super) fn generator_us(trial: &Trial) -> Option<f64> {
     let generator = trial.usage.generator.as_ref()?;
     Some(cpu_of(generator, &trial.record)?.total_us)
+}
+
+/// What began on the machine, for each exchange of all phases.
+fn begun(trial: &Trial) -> Option<f64> {
+    let begun = trial.usage.system.as_ref()?.others.as_ref()?.begun?;
+    let record = &trial.record;
+    let phases = [&record.warmup_phase, &record.total, &record.drain_phase];
+    let ended: u64 = phases.iter().map(|phase| phase.ended_in_it()).sum();
+    (ended > 0).then(|| count(begun) / count(ended))
 }
 
 /// How long the server's CPUs were in interrupts during the window, in microseconds.
@@ -94,7 +107,7 @@ const fn count(number: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use model::fixture;
-    use model::usage::{CpuUsage, SystemUsage};
+    use model::usage::{CpuUsage, Others, SystemUsage};
 
     use super::*;
 
@@ -120,10 +133,20 @@ mod tests {
         };
         trial.usage.system = Some(SystemUsage {
             cpus: vec![busy(cpus[0], 0.1), busy(63, 0.9)],
+            others: Some(Others {
+                begun: Some(3 * trial.record.total.ended_in_it()),
+                ..Others::default()
+            }),
             ..SystemUsage::default()
         });
         let total = &mut trial.record.total;
         total.bytes_received = Bytes::new(total.bytes_content.count() + 5_000);
+        // What began belongs to what was asked before the window and after it, too.
+        let other = total.ended_in_it() / 2;
+        trial.record.warmup_phase.passed = None;
+        trial.record.warmup_phase.sent = other;
+        trial.record.drain_phase.passed = None;
+        trial.record.drain_phase.sent = other;
         let seen = Resources::of(&trial);
         let near = |seen: Option<f64>, expected: f64| {
             let seen = seen.expect("it is known");
@@ -132,6 +155,10 @@ mod tests {
         near(seen.runqueue_wait_us, 3_000.0 / (ended / 2.0));
         near(seen.switches_voluntary, 1_000.0 / (ended / 2.0));
         assert_eq!(seen.switches_involuntary, None);
+        near(
+            seen.processes_begun,
+            3.0 * ended / (ended + 2.0 * count(other)),
+        );
         let window = trial.record.window.as_us_f64();
         near(seen.interrupt_us, 0.1 * window / ended);
         near(seen.beside_content, 5_000.0 / ended);

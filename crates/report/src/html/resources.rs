@@ -16,10 +16,11 @@ type Column = (
     fn(f64) -> String,
 );
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     ("#waited for a CPU, µs", |of| of.runqueue_wait_us, small),
     ("#switches: gave up", |of| of.switches_voluntary, small),
     ("#was taken", |of| of.switches_involuntary, small),
+    ("#processes begun", |of| of.processes_begun, small),
     ("#interrupts, µs", |of| of.interrupt_us, small),
     ("#received", |of| of.received, number::bytes),
     ("#beside content", |of| of.beside_content, number::bytes),
