@@ -1,6 +1,6 @@
 //! Figures of other people's tools, beside those that triathlon prints by their names: before a
-//! server that takes 40 ms for each answer, they can only be nearly the same. A wrong unit, or a sum
-//! in place of a mean, is far off.
+//! server that takes 40 ms for each answer, they can only be nearly the same. A wrong unit, or a
+//! sum in place of a mean, is far off.
 
 use std::path::Path;
 use std::time::Duration;

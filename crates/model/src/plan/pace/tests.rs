@@ -97,8 +97,8 @@ fn any_stage() -> impl Strategy<Value = Stage> {
     })
 }
 
-/// Where the integral of all stages is a whole number, the arrival with that number is due when they
-/// are over, and not a rounding before.
+/// Where the integral of all stages is a whole number, the arrival with that number is due when
+/// they are over, and not a rounding before.
 #[test]
 fn a_whole_integral_is_the_count_of_arrivals() {
     for (tenths, rate) in (1..60).flat_map(|tenths| (1..60).map(move |rate| (tenths, rate))) {
