@@ -114,11 +114,9 @@ fn of_path(path: &Path) -> Result<Identity, LoadError> {
 }
 
 fn private_key(flag: &str, path: &str) -> Result<PrivateKeyDer<'static>, LoadError> {
-    PrivateKeyDer::from_pem_slice(&read(flag, path)?).map_err(|error| {
-        LoadError::Tls(format!(
-            "{flag}: {path} holds no private key in PEM ({error})"
-        ))
-    })
+    let secret = read(flag, path)?;
+    PrivateKeyDer::from_pem_slice(&secret)
+        .map_err(|_| LoadError::Tls(format!("{flag}: {path} {}", wire::tls::no_key(&secret))))
 }
 
 fn certificates(flag: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, LoadError> {

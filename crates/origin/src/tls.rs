@@ -19,11 +19,18 @@ pub fn read(certificate: &Path, key: &Path) -> Result<Identity, OriginError> {
     let text = bytes(certificate)?;
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let chain = chain.ok().filter(|chain| !chain.is_empty());
-    let wrong =
-        |path: &Path, what| OriginError::Tls(format!("{} holds no {what} in PEM", path.display()));
+    let secret = bytes(key)?;
     Ok(Identity {
-        chain: chain.ok_or_else(|| wrong(certificate, "certificate"))?,
-        key: PrivateKeyDer::from_pem_slice(&bytes(key)?).map_err(|_| wrong(key, "private key"))?,
+        chain: chain.ok_or_else(|| {
+            OriginError::Tls(format!(
+                "{} holds no certificate in PEM",
+                certificate.display()
+            ))
+        })?,
+        key: PrivateKeyDer::from_pem_slice(&secret).map_err(|_| {
+            let key = key.display();
+            OriginError::Tls(format!("{key} {}", wire::tls::no_key(&secret)))
+        })?,
     })
 }
 

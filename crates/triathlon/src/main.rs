@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 fn tell(help: &clap::Error) -> anyhow::Result<exit::Exit> {
     help.print()
         .and_then(|()| io::stdout().flush())
-        .context("cannot write to standard output")?;
+        .context(out::RESULT)?;
     Ok(exit::Exit::Done)
 }
 

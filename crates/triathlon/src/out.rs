@@ -7,16 +7,18 @@ use anyhow::Context as _;
 use report::text::Style;
 
 /// How to print for a person at a terminal: as wide as it is, and in colour unless that was
-/// declined (NO_COLOR).
+/// declined (NO_COLOR) or the terminal has none (TERM=dumb).
 pub(crate) fn style() -> Style {
     let stdout = io::stdout();
     let columns = terminal_size::terminal_size_of(&stdout).map(|(columns, _)| columns.0);
-    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let has_none = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let is_declined = has_none || std::env::var_os("NO_COLOR").is_some();
+    let colour = stdout.is_terminal() && !is_declined;
     Style::new(colour, columns.map(usize::from))
 }
 
 /// What cannot be written, in the words of an error.
-const RESULT: &str = "cannot write the result to standard output";
+pub(crate) const RESULT: &str = "cannot write the result to standard output";
 
 /// Whether `error` says that whoever read the result has gone, as `head` does when it has enough.
 pub(crate) fn is_unread(error: &anyhow::Error) -> bool {

@@ -30,6 +30,9 @@ where
 {
     |text| match text.parse::<T>() {
         Ok(number) if number.into() > 0 => Ok(number),
+        _ if text.parse().is_ok_and(|number: u128| number > 0) => {
+            Err("that is more than any machine has: give less".to_owned())
+        }
         _ => Err("give a whole number, 1 or more".to_owned()),
     }
 }

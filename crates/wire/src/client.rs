@@ -81,6 +81,9 @@ pub enum ProtocolError {
     /// The first bytes are not those of an answer.
     #[error("the answer does not begin with HTTP/1.")]
     NotHttp,
+    /// The first bytes are a record of TLS, as servers send it that expect TLS.
+    #[error("the server answers in TLS: is it an https:// port?")]
+    InTls,
     /// The head breaks the grammar.
     #[error("the head of the answer is malformed: {0}")]
     BadHead(&'static str),

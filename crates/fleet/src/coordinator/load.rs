@@ -24,6 +24,8 @@ const LEAD: Span = Span::from_s(1);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The same of one that was told to stop.
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
+/// How long it may take until a word is on its way.
+const WORD: Duration = Duration::from_secs(2);
 /// Agents that have something to say say it within this time.
 const QUIET: Duration = Duration::from_secs(2);
 
@@ -215,7 +217,10 @@ impl<'a> Load<'a> {
             let stop = Ask::Stop {
                 order: self.order.clone(),
             };
-            self.say(member, &stop).await?;
+            // Without a connection it is said once there is one, for which nobody waits here.
+            if let Ok(said) = timeout(WORD, self.say(member, &stop)).await {
+                said?;
+            }
         }
         Ok(())
     }

@@ -473,7 +473,8 @@ fn select(found: Vec<Announcement>, wanted: &[Wanted]) -> Result<Vec<Announcemen
             false => format!("there are {}", names.join(", ")),
         };
         return Err(FleetError::Agents(format!(
-            "there is no agent {missing} ({there}): start one with triathlon agent --nats URL"
+            "there is no agent {missing} ({there}): start one \
+             with triathlon agent --nats URL --targets ADDRESSES, and --name or --labels"
         )));
     }
     let is_wanted = |one: &Announcement| wanted.iter().any(|wanted| is(one, wanted));

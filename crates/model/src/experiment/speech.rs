@@ -201,6 +201,10 @@ pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError
     if let Some(suite) = tls.suite {
         suite_fits(suite, &tls).map_err(|why| wrong("tls.suite", why))?;
     }
+    if tls.version == TlsVersion::Tls12 && tls.group == TlsGroup::X25519MlKem768 {
+        let why = "TLS 1.2 has no X25519MLKEM768: write version = \"1.3\", or another group";
+        return Err(wrong("tls.group", why));
+    }
     if has(|one| one.http() == Protocol::Http3) {
         quic_fits(&tls)?;
     }
@@ -342,6 +346,14 @@ mod tests {
                 "nginx http1-tls resumed"
             ]
         );
+    }
+
+    #[test]
+    fn a_group_that_the_version_does_not_have_is_refused() {
+        let secure = r#", "protocol": "http1-tls""#;
+        let why = read(secure, r#"{ "version": "1.2", "group": "X25519MLKEM768" }"#).unwrap_err();
+        assert!(why.contains("TLS 1.2 has no X25519MLKEM768"), "{why}");
+        read(secure, r#"{ "group": "X25519MLKEM768" }"#).unwrap();
     }
 
     #[test]

@@ -12,8 +12,10 @@ use crate::plan::{PlanFile, SourceFile};
 use crate::tls::TlsFile;
 use crate::trial::Trial;
 
+mod document;
 mod text;
 
+pub use document::{document, experiment, secrets, visit};
 pub use text::text;
 
 /// What stands in the place of a secret.

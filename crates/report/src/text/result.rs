@@ -269,7 +269,7 @@ fn meaning(trial: &Trial, style: Style) -> String {
         out.push_str(&style.labelled(
             "",
             &format!(
-                "{} had no answer in time: they count as longer than {}.",
+                "{} had no right answer: they count as longer than {}.",
                 words::plural(record.response_time.censored(), "exchange"),
                 trial.plan.timeout
             ),

@@ -57,6 +57,7 @@ enum Action {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Args { prefix, dev, .. } = args;
     if args.action == Action::Add {
+        refuse_unfit(*prefix)?;
         refuse_gateways(*prefix)?;
     }
     let verb = match args.action {
@@ -107,6 +108,29 @@ fn ip(words: &[String]) -> anyhow::Result<std::process::Output> {
         .context("cannot start 'ip', which changes routes: install iproute2")
 }
 
+/// The largest ranges that somebody has for himself: a /8, and of version 6 a /16.
+const FOUR_MOST: u128 = 1 << 24;
+const SIX_MOST: u128 = 1 << 112;
+
+/// What no connection can come from, and what the kernel has already.
+fn refuse_unfit(prefix: Prefix) -> Result<(), UsageError> {
+    let (first, last) = prefix.hosts();
+    let is_any = |is: fn(&IpAddr) -> bool| is(&first) || is(&last);
+    let size = to_bits(last) - to_bits(first);
+    let most = if prefix.is_six() { SIX_MOST } else { FOUR_MOST };
+    let why = if size > most {
+        "are those of many others, who could not be reached any more: choose a range of your own, \
+         as in 10.0.0.0/18"
+    } else if is_any(IpAddr::is_multicast) {
+        "are of multicast, and no connection comes from them"
+    } else if is_any(IpAddr::is_loopback) {
+        "are of loopback, and this machine's own already"
+    } else {
+        return Ok(());
+    };
+    Err(UsageError(format!("addresses of {prefix} {why}")))
+}
+
 /// A machine that takes its gateway's address for its own has no network.
 fn refuse_gateways(prefix: Prefix) -> anyhow::Result<()> {
     let family = if prefix.is_six() { "-6" } else { "-4" };
@@ -138,14 +162,16 @@ fn remedy(args: &Args, words: &[String], why: &str) -> String {
     if why.contains("Cannot find device") {
         return format!("there is no interface {dev}: 'ip link' lists them");
     }
+    let family = if prefix.is_six() { " -6" } else { "" };
+    let table = format!("ip{family} route show table local");
     match args.action {
         Action::Add if why.contains("File exists") => format!(
-            "{prefix} is this machine's own on {dev} already: triathlon addresses remove takes \
-             back what was added this way"
+            "{prefix} is this machine's own already, on {dev} or another interface: '{table}' \
+             names it; triathlon addresses remove takes back what was added this way"
         ),
         Action::Remove if why.contains("No such process") => format!(
-            "{prefix} on {dev} was not added by triathlon addresses, so it stays as it is: 'ip \
-             route show table local' lists what there is"
+            "{prefix} on {dev} was not added by triathlon addresses, so it stays as it is: \
+             '{table}' lists what there is"
         ),
         _ => format!("'ip {}' failed: {why}", words.join(" ")),
     }

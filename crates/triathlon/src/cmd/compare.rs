@@ -12,7 +12,7 @@ use report::probe::Side as ProbeSide;
 use serde::Serialize;
 use verdict::compare::{Compared, Crossed, Kind, Limit, Side, compare};
 
-use super::stored::Opened;
+use super::stored::{self, Opened};
 use crate::exit::{Exit, UsageError};
 use crate::out;
 
@@ -78,6 +78,7 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let is_taken = stdout_is_taken(args)?;
+    stored::note_if_same(&args.first, args.second.as_deref());
     let (first, second, names) = read_both(args)?;
     let [a, b] = [(&first, &names[0]), (&second, &names[1])].map(|(read, name)| read.side(name));
     if a.kind() != b.kind() {
@@ -336,7 +337,7 @@ fn read_execution(folder: &Path) -> anyhow::Result<Found> {
 /// Hands over every trial of a results folder, and says whether all are there that were stored.
 fn each_trial(folder: &Path, take: &mut dyn FnMut(&model::Trial)) -> anyhow::Result<bool> {
     let trials = folder.join("trials");
-    let differences = super::stored::differences(folder)?;
+    let differences = stored::differences(folder)?;
     let mut is_complete = differences.missing.is_empty();
     let files = if trials.is_dir() {
         json_files(&trials)?
@@ -367,7 +368,7 @@ fn read_file(path: &Path) -> anyhow::Result<Found> {
     if serde_json::from_str::<Form>(&text).is_ok() {
         return Ok(Found::Probes(shelf::read(path)?));
     }
-    let mut trial = super::stored::trial(path, &text)?;
+    let mut trial = stored::trial(path, &text)?;
     trial.redact();
     let kind = if trial.point.is_some() {
         Kind::Lab
@@ -385,7 +386,7 @@ fn read_file(path: &Path) -> anyhow::Result<Found> {
 fn read_trial(file: &Path) -> anyhow::Result<model::Trial> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let mut trial = super::stored::trial(file, &text)?;
+    let mut trial = stored::trial(file, &text)?;
     // Earlier versions stored more than may be shown.
     trial.redact();
     Ok(trial)

@@ -14,6 +14,7 @@ use verdict::sysctl::{Kernel, Machine, judge, parse};
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
+use crate::whole;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,20 +32,22 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A server to examine too: its process id, or where it listens, as in localhost:8080
-    #[arg(long, value_name = "PID|ADDR")]
+    #[arg(long, value_name = "PID|ADDR", conflicts_with = "sysctl")]
     server: Option<Server>,
     /// Judge this file of kernel settings instead of the machine
     #[arg(long, value_name = "FILE")]
     sysctl: Option<PathBuf>,
-    /// The kernel that would read the file [default: the running one]
-    #[arg(long, value_name = "VERSION", requires = "sysctl")]
+    /// With --sysctl: the kernel that would read the file [default: the running one]
+    #[arg(long, value_name = "VERSION")]
     kernel: Option<Kernel>,
-    /// The memory of the machine that would read the file, as in 4G [default: this machine's]
-    #[arg(long, value_name = "SIZE", requires = "sysctl")]
+    /// With --sysctl: the memory of the machine that would read the file, as in 4G [default: this
+    /// machine's]
+    #[arg(long, value_name = "SIZE")]
     memory: Option<Bytes>,
-    /// Connections that the benchmark will hold at once; sizes are judged by it
-    #[arg(long, value_name = "N", requires = "sysctl", default_value_t = 1_000)]
-    connections: u64,
+    /// With --sysctl: connections that the benchmark will hold at once; sizes are judged by it
+    /// [default: 1000]
+    #[arg(long, value_name = "N", value_parser = whole::at_least_one::<u64>())]
+    connections: Option<u64>,
     /// Watch the CPUs for this long for pauses that no program makes (CPU-02) and for programs that
     /// use them (CPU-08); 0s watches none
     #[arg(
@@ -93,6 +96,17 @@ impl FromStr for Server {
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    // Not said to clap: it forgets what a flag requires where another one conflicts with that.
+    let of_files = [
+        ("--kernel", args.kernel.is_some()),
+        ("--memory", args.memory.is_some()),
+        ("--connections", args.connections.is_some()),
+    ];
+    if let Some((flag, _)) = of_files.iter().find(|(_, is_given)| *is_given)
+        && args.sysctl.is_none()
+    {
+        return Err(UsageError(format!("{flag} is about a file: give --sysctl FILE, too")).into());
+    }
     let roots = Roots::default();
     let environment = lab::environment::of_this_machine(crate::tool::this());
     if let Some(file) = &args.sysctl {
@@ -108,7 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let machine = Machine {
             page: sys::counters::page_size().map_or(stock.page, Bytes::count),
             memory,
-            connections: args.connections,
+            connections: args.connections.unwrap_or(1_000),
             ..stock
         };
         return judge_file(file, machine, args.json);

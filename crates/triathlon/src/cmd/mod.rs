@@ -9,6 +9,7 @@ pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod pack;
+mod printer;
 pub(crate) mod probe;
 mod publish;
 pub(crate) mod report;

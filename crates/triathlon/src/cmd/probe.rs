@@ -73,7 +73,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "results/probe")]
     results: PathBuf,
     /// Show all probes with their variants and usual populations, and run none.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "plot"])]
     list: bool,
     /// Draw all points of each operation in the terminal too.
     #[arg(long)]

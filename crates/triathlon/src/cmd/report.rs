@@ -2,30 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 use lab::probe::shelf;
-use lab::scratch::Scratch;
 use lab::store::read_manifest;
 use model::experiment::Gap;
 use model::{Execution, Json as _, Trial};
 use report::Run;
 use verdict::TrialSet;
 
+use super::printer::print;
 use super::publish::publish;
 use super::stored::{self, DEPTH_MAX, Opened, find, newest, was_trial};
 use super::study;
 use crate::exit::{Exit, UsageError};
 use crate::out;
-
-/// Browsers that print, in the order in which they are tried.
-const BROWSERS: [&str; 4] = [
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -192,6 +183,8 @@ fn refuse_two_results(args: &Args) -> Result<(), UsageError> {
         "--html -: the page is printed from a file; name one"
     } else if args.pdf.as_deref().is_some_and(is_stdout) {
         "--pdf -: the browser prints into a file; name one"
+    } else if args.markdown.as_deref().is_some_and(is_stdout) {
+        "--markdown -: its charts are files beside it; name one"
     } else {
         return Ok(());
     };
@@ -452,48 +445,7 @@ fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     *run = Run::of(&written, &gaps);
     let experiment = folder.join("experiment.toml");
     if experiment.is_file() {
-        run.experiment = Some(read(&experiment)?);
+        run.experiment = Some(model::redact::experiment(&read(&experiment)?));
     }
     Ok(())
-}
-
-/// Prints `page` to `pdf` by the first browser found.
-fn print(page: &Path, pdf: &Path) -> anyhow::Result<()> {
-    let page = page
-        .canonicalize()
-        .with_context(|| format!("cannot find {}", page.display()))?;
-    let profile = Scratch::create().context("cannot make a folder for the browser's profile")?;
-    for browser in BROWSERS {
-        let mut command = Command::new(browser);
-        command
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                "--no-pdf-header-footer",
-                "--virtual-time-budget=5000",
-            ])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg(format!("--print-to-pdf={}", pdf.display()))
-            .arg(format!("file://{}", page.display()))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        match command.status() {
-            Ok(status) if status.success() && pdf.is_file() => return Ok(()),
-            Ok(status) => anyhow::bail!("{browser} could not print {}: {status}", page.display()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error).with_context(|| format!("cannot start {browser}")),
-        }
-    }
-    anyhow::bail!(
-        "no browser to print with: none of {} is installed. On Debian: apt-get install chromium. \
-         The page itself is in {}; any browser can print it",
-        BROWSERS.join(", "),
-        page.display()
-    )
 }

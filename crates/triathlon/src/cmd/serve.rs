@@ -267,6 +267,14 @@ fn settings(args: Args) -> anyhow::Result<Settings> {
         let text = format!("--index: '{}' is not the name of a file", args.index);
         return Err(UsageError(text).into());
     }
+    let mut listen = args
+        .listen
+        .iter()
+        .enumerate()
+        .filter(|(_, at)| at.port() > 0);
+    if let Some((_, twice)) = listen.find(|(index, at)| args.listen[..*index].contains(at)) {
+        return Err(UsageError(format!("--listen {twice} is given twice")).into());
+    }
     let mut settings = Settings::new(args.folder, args.listen);
     settings.workers = args
         .workers

@@ -104,6 +104,33 @@ pub(super) fn trials(given: &[PathBuf]) -> anyhow::Result<Files> {
     Ok(Files { paths, is_complete })
 }
 
+/// Whoever compares a result with itself is told so.
+pub(super) fn note_if_same(first: &Path, second: Option<&Path>) {
+    let places = (first.canonicalize(), second.map(Path::canonicalize));
+    if let (Ok(first), Some(Ok(second))) = &places
+        && first == second
+    {
+        let place = second.display();
+        out::note(format_args!(
+            "A and B are the same result, {place}: what is compared cannot differ"
+        ));
+    }
+}
+
+fn not_a_trial(path: &Path) -> String {
+    let is_of_lab = path
+        .parent()
+        .is_some_and(|folder| folder.ends_with("trials"));
+    let path = path.display();
+    match is_of_lab {
+        true => format!(
+            "{path} is not a trial (where it was damaged, delete it: triathlon lab --resume \
+             measures it again)"
+        ),
+        false => format!("{path} is not a trial"),
+    }
+}
+
 /// Reads a trial. One of another format is refused by name, before anything else in it is looked
 /// at: its fields may mean something else. One that does not tell its execution belongs to that of
 /// the results folder that it lies in.
@@ -118,8 +145,7 @@ pub(super) fn trial(path: &Path, text: &str) -> anyhow::Result<Trial> {
         let path = path.to_owned();
         return Err(LabError::Format { path, format }.into());
     }
-    let mut trial: Trial = Trial::from_json(text.as_bytes())
-        .with_context(|| format!("{} is not a trial", path.display()))?;
+    let mut trial: Trial = Trial::from_json(text.as_bytes()).with_context(|| not_a_trial(path))?;
     if let Some(point) = &mut trial.point
         && point.id.execution.begun.is_empty()
         && let Some(manifest) = manifest_of(path)

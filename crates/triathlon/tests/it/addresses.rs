@@ -289,7 +289,7 @@ fn a_range_of_addresses_is_added_and_removed() {
     );
     assert!(run.stdout.ends_with("all of it\n"), "{run:#?}");
     for complaint in [
-        "this machine's own on one already",
+        "this machine's own already, on one or another interface",
         "has the address of a gateway, 10.99.0.2",
         "there is no interface nobody0",
         "without a privilege (CAP_NET_ADMIN): run 'sudo ip -4 route add local 10.78.0.0/24",

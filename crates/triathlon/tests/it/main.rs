@@ -47,6 +47,7 @@ mod lossy;
 mod lua;
 mod many;
 mod memory;
+mod mistakes;
 mod models;
 mod network;
 mod outputs;

@@ -40,6 +40,10 @@ pub struct ResponseHead {
 pub fn head_end(bytes: &[u8], from: usize) -> Result<Option<usize>, ProtocolError> {
     let shared = bytes.len().min(PREFIX.len());
     if bytes[..shared] != PREFIX[..shared] {
+        // An alert, of whichever version.
+        if bytes.starts_with(&[0x15, 0x03]) {
+            return Err(ProtocolError::InTls);
+        }
         return Err(ProtocolError::NotHttp);
     }
     let from = from.saturating_sub(2);

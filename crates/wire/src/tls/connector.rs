@@ -12,7 +12,8 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, InconsistentKeys, RootCertStore,
+    SignatureScheme,
 };
 
 use super::client::{Inner, Shared};
@@ -69,9 +70,39 @@ pub enum SetupError {
         "HTTP/3 needs TLS 1.3, and the suite TLS13_AES_128_GCM_SHA256 among those that are offered"
     )]
     NotForQuic,
+    /// The client asks for TLS 1.2, and for groups that TLS 1.3 brought.
+    #[error("TLS 1.2 has none of the key-exchange groups that are asked for: add X25519 or P-256")]
+    GroupsTooNew,
+    /// A key is that of another certificate.
+    #[error(
+        "the private key does not belong to the certificate: give the two that were made together"
+    )]
+    KeyOfAnother,
     /// The rest does not fit together.
     #[error("{0}")]
     Tls(Error),
+}
+
+impl SetupError {
+    /// What is wrong with a certificate and its key.
+    pub(super) fn of_key(error: Error) -> Self {
+        match error {
+            Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => Self::KeyOfAnother,
+            error => Self::Tls(error),
+        }
+    }
+}
+
+/// Why a file has no private key that could be used, behind its name.
+pub fn no_key(pem: &[u8]) -> &'static str {
+    // Both ways of writing it down have that word in their first lines.
+    match memchr::memmem::find(pem, b"ENCRYPTED") {
+        Some(_) => {
+            "holds a private key with a passphrase, which nobody is asked for: write it without \
+             one, as 'openssl pkey -in FILE -out FILE' does"
+        }
+        None => "holds no private key in PEM",
+    }
 }
 
 /// Makes the connections of a plan.
@@ -91,6 +122,11 @@ impl Connector {
         let own = Arc::clone(&provider);
         let verifier = verifier(demands.roots, &provider)?;
         let versions = suites::versions(demands.versions, demands.suites);
+        let is_old = demands.versions == [TlsVersion::Tls12];
+        let is_new = |group: &TlsGroup| *group == TlsGroup::X25519MlKem768;
+        if is_old && !demands.groups.is_empty() && demands.groups.iter().all(is_new) {
+            return Err(SetupError::GroupsTooNew);
+        }
         let builder = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&versions)
             .map_err(SetupError::Tls)?
@@ -104,7 +140,7 @@ impl Connector {
         UnbufferedClientConnection::new(Arc::new(config.clone()), name.clone())
             .map_err(SetupError::Tls)?;
         let showing = |Identity { chain, key }| {
-            let certified = CertifiedKey::from_der(chain, key, &own).map_err(SetupError::Tls)?;
+            let certified = CertifiedKey::from_der(chain, key, &own).map_err(SetupError::of_key)?;
             let mut config = config.clone();
             config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(certified));
             Ok(config)

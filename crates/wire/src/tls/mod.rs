@@ -23,7 +23,7 @@ pub use rustls::pki_types;
 
 pub use self::client::{Inner, Shared, Tls};
 pub(crate) use self::connector::HTTP_2;
-pub use self::connector::{Connector, Demands, Identity, SetupError};
+pub use self::connector::{Connector, Demands, Identity, SetupError, no_key};
 pub use self::error::TlsError;
 pub(crate) use self::facts::{Facts, Tally};
 pub(crate) use self::offer::{Draw, Early, Offer};

@@ -140,7 +140,7 @@ fn configured(identity: Identity) -> Result<(ServerConfig, Arc<Current>), SetupE
 fn certified(identity: Identity) -> Result<Arc<CertifiedKey>, SetupError> {
     let Identity { chain, key } = identity;
     let provider = aws_lc_rs::default_provider();
-    let certified = CertifiedKey::from_der(chain, key, &provider).map_err(SetupError::Tls)?;
+    let certified = CertifiedKey::from_der(chain, key, &provider).map_err(SetupError::of_key)?;
     Ok(Arc::new(certified))
 }
 

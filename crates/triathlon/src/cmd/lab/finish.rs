@@ -29,7 +29,8 @@ pub(super) fn finish(
     };
     let (manifest, gaps) = (store.manifest()?, store.gaps()?);
     let mut run = read(store, &manifest, &gaps)?;
-    run.experiment = std::fs::read_to_string(store.directory().join("experiment.toml")).ok();
+    let written = std::fs::read_to_string(store.directory().join("experiment.toml")).ok();
+    run.experiment = written.map(|written| model::redact::experiment(&written));
     run.sort();
     let measured = || run.digests().iter().filter(|digest| !digest.ceiling);
     let count = measured().count();
@@ -41,7 +42,8 @@ pub(super) fn finish(
     let place = page.as_ref().ok().and_then(Option::as_deref);
     let told = tell(&run, count > 0, place);
     let directory = store.directory().display();
-    let kept = words::plural(count as u64, "trial");
+    // Those of ceilings, too: each has its file.
+    let kept = words::plural(run.digests().len() as u64, "trial");
     // What went wrong elsewhere may be right the next time.
     let ended = matches!(outcome, Err(LabError::Interrupted | LabError::Host { .. }));
     let go_on = if count > 0 || ended {

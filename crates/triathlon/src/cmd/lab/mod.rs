@@ -82,7 +82,7 @@ pub(crate) struct Args {
     servers: Vec<PathBuf>,
     /// Start every server, ask it once for each document and then over all connections of the load
     /// at once, and measure nothing.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "list")]
     verify: bool,
     /// Measure even if another lab is measuring on this machine: the two disturb each other.
     #[arg(long)]

@@ -68,9 +68,18 @@ pub(super) fn refuse_another(
 ) -> Result<(), UsageError> {
     let Some(name) = name else { return Ok(()) };
     let begun = &manifest.experiment.experiment.name;
-    let read = lab::experiment::read_with(name, &[], servers);
-    let is_same = name == begun || read.is_ok_and(|source| source.experiment.name() == begun);
+    let read = lab::experiment::read_with(name, &[], servers).ok();
+    let read = read.filter(|source| source.experiment.name() == begun);
+    let is_same = name == begun || read.is_some();
     let why = if is_same {
+        let stored = folder.join("experiment.toml");
+        let then = std::fs::read_to_string(&stored).ok();
+        if then.zip(read).is_some_and(|(then, now)| then != now.text) {
+            crate::out::note(format_args!(
+                "{name} has changed since: what was begun goes on, as {} has it",
+                stored.display()
+            ));
+        }
         return Ok(());
     } else if name.contains('=') {
         format!("--resume continues what was begun: leave out {name}")

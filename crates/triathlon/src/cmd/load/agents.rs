@@ -146,7 +146,8 @@ impl Agents {
     ) -> anyhow::Result<Elsewhere> {
         let plan = chosen.plan.file();
         let crew = self.divide(plan.workers)?;
-        out::note(format_args!("{} make the load", told(&crew)));
+        let verb = if crew.len() == 1 { "makes" } else { "make" };
+        out::note(format_args!("{} {verb} the load", told(&crew)));
         for beyond in crew::beyond(&self.seen, plan) {
             out::note(beyond);
         }

@@ -172,6 +172,7 @@ pub(super) fn raw(bytes: &[u8], base: Option<&str>) -> Result<RequestFile, Strin
         return Err(format!("'{start}' is not METHOD TARGET HTTP/1.1"));
     };
     let fields: Vec<(String, String)> = lines.map(field).collect::<Result<_, _>>()?;
+    check_sendable(&fields)?;
     let host = fields
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case("host"))
@@ -191,8 +192,24 @@ pub(super) fn raw(bytes: &[u8], base: Option<&str>) -> Result<RequestFile, Strin
                 "{have} bytes of content, and Content-Length is {length}"
             ));
         }
-        Some(length) => &content[..length],
-        None => content,
+        Some(length) => {
+            let (content, rest) = content.split_at(length);
+            if !is_line_end(rest) {
+                let more = rest.len();
+                return Err(format!(
+                    "{more} bytes follow the {length} of Content-Length: a file holds one request"
+                ));
+            }
+            content
+        }
+        None if !is_line_end(content) => {
+            let more = content.len();
+            return Err(format!(
+                "{more} bytes follow the head, and without Content-Length they are no content of \
+                 it: give Content-Length, or leave them out (a file holds one request)"
+            ));
+        }
+        None => &[],
     };
     let is_ours = |name: &str| {
         ["host", "content-length", "connection"]
@@ -214,9 +231,38 @@ pub(super) fn raw(bytes: &[u8], base: Option<&str>) -> Result<RequestFile, Strin
     Ok(RequestFile {
         method: method.to_owned(),
         headers,
-        body_base64: (length.is_some() || !content.is_empty()).then(|| BASE64.encode(content)),
+        body_base64: length.is_some().then(|| BASE64.encode(content)),
         ..RequestFile::get(Url::absolute(target, Some(server))?)
     })
+}
+
+/// What the generator sends by itself may not say anything else.
+fn check_sendable(fields: &[(String, String)]) -> Result<(), String> {
+    let values = |wanted: &'static str| {
+        let named = fields
+            .iter()
+            .filter(move |(name, _)| name.eq_ignore_ascii_case(wanted));
+        named.map(|(_, value)| value.as_str())
+    };
+    if values("host").count() > 1 {
+        return Err("there are several Host fields, and one is sent".to_owned());
+    }
+    if values("content-length").count() > 1 {
+        return Err("there are several Content-Length fields, and one is sent".to_owned());
+    }
+    let other = values("connection").find(|value| !value.eq_ignore_ascii_case("keep-alive"));
+    match other {
+        Some(value) => Err(format!(
+            "'Connection: {value}' is not sent: leave it out; to close after each answer, give \
+             --requests-per-connection 1"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether that is at most the end of a line, as an editor leaves it.
+fn is_line_end(bytes: &[u8]) -> bool {
+    matches!(bytes, b"" | b"\n" | b"\r\n")
 }
 
 /// The head with its last line end, and what follows the empty line.
@@ -328,6 +374,27 @@ mod tests {
             Some("http://127.0.0.1:8080/"),
             "GET http://127.0.0.1:8080/ x1 [Host=name] None",
         );
+        // What is not sent as it stands is refused.
+        let host = |rest: &str| format!("GET / HTTP/1.1\nHost: h\n{rest}");
+        check(
+            &host("Connection: keep-alive\n\n"),
+            None,
+            "GET http://h/ x1 [] None",
+        );
+        check(
+            &host("Connection: close\n\n"),
+            None,
+            "give --requests-per-connection 1",
+        );
+        check(&host("host: i\n\n"), None, "several Host fields");
+        let twice = host(&format!("\n{}", host("\n")));
+        check(&twice, None, "a file holds one request");
+        check(
+            &host("Content-Length: 2\n\nhi\nand more"),
+            None,
+            "9 bytes follow the 2",
+        );
+        check(&host("Content-Length: 0\n\n"), None, "x1 [] Some(\"\")");
         check("GET / HTTP/1.1\n\n", None, "no Host field");
         check("GET /\nHost: h\n\n", None, "is not METHOD TARGET");
         check("GET / HTTP/1.1\nHost: h\n", None, "no empty line");

@@ -1,5 +1,6 @@
 //! An authority made for the test, and what it signs.
 
+use model::tls::{TlsGroup, TlsVersion};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SignatureAlgorithm, date_time_ymd,
@@ -169,7 +170,15 @@ fn what_cannot_be_is_refused_before_the_run() {
             }],
             ..demands(&authority)
         },
-        "keys",
+        "the private key does not belong to the certificate",
+    );
+    check(
+        Demands {
+            versions: &[TlsVersion::Tls12],
+            groups: &[TlsGroup::X25519MlKem768],
+            ..demands(&authority)
+        },
+        "TLS 1.2 has none of the key-exchange groups",
     );
 }
 

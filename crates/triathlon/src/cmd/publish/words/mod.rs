@@ -1,7 +1,7 @@
 //! Words that tell who made a result and where: each is replaced by the same word everywhere, and
 //! counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::plan::Url;
 use model::{Json as _, Trial, redact};
@@ -38,6 +38,27 @@ const COMMON: [&str; 25] = [
 /// Folders of the root in which people have their homes.
 const HOME_FOLDERS: [&str; 2] = ["home", "Users"];
 
+/// The host in the names of XML's vocabularies, as drawings have them.
+const NAMESPACES: &str = "www.w3.org";
+
+/// Keys whose texts name hosts that somebody asked, and fields that do. Others hold links to what
+/// everybody may read.
+const ASKED: [&str; 13] = [
+    "url",
+    "question",
+    "get",
+    "head",
+    "post",
+    "put",
+    "patch",
+    "delete",
+    "request",
+    "host",
+    "origin",
+    "referer",
+    "http_proxy",
+];
+
 /// Names this long are replaced inside other words, too.
 const LONG: usize = 6;
 
@@ -73,6 +94,8 @@ pub(super) struct Words {
     /// How often each was replaced, and by what.
     counts: BTreeMap<String, (String, u64)>,
     credentials: u64,
+    /// Values of secret fields, the longest first.
+    secrets: Vec<String>,
 }
 
 /// A name and what stands in its place.
@@ -92,6 +115,7 @@ struct Name {
 pub(super) struct Collector {
     names: BTreeMap<String, Kind>,
     homes: Vec<String>,
+    secrets: BTreeSet<String>,
 }
 
 impl Collector {
@@ -154,6 +178,14 @@ impl Collector {
                 self.host(&url.host);
             }
         }
+        if let Some(document) = redact::document(text) {
+            self.secrets.extend(redact::secrets(&document));
+            redact::visit(&document, &mut |name, value| {
+                for host in hosts_of(name, value) {
+                    self.host(host);
+                }
+            });
+        }
         // Agents have the names of their machines, unless they were given others.
         if text.contains("\"clock_offset_ns\"")
             && let Ok(trial) = Trial::from_json(text.as_bytes())
@@ -166,12 +198,14 @@ impl Collector {
 
     /// A host by its whole name, by its first label, and by its domain.
     fn host(&mut self, name: &str) {
-        if name.parse::<std::net::IpAddr>().is_ok() {
+        if name.parse::<std::net::IpAddr>().is_ok() || name == NAMESPACES {
             return;
         }
         self.name(name, Kind::Host);
         if let Some((first, domain)) = name.split_once('.') {
-            self.name(first, Kind::Host);
+            if first != "www" {
+                self.name(first, Kind::Host);
+            }
             if domain.contains('.') {
                 self.name(domain, Kind::Host);
             }
@@ -208,9 +242,12 @@ impl Collector {
         names.sort_by(|a, b| longest_first(&a.name, &b.name));
         self.homes.sort_by(|a, b| longest_first(a, b));
         self.homes.dedup();
+        let mut secrets: Vec<String> = self.secrets.into_iter().collect();
+        secrets.sort_by(|a, b| longest_first(a, b));
         Words {
             names,
             homes: self.homes,
+            secrets,
             ..Words::default()
         }
     }
@@ -219,8 +256,10 @@ impl Collector {
 impl Words {
     /// The text with every word replaced.
     pub(super) fn replace(&mut self, text: &str) -> String {
-        let plain = redact::text(text);
-        let mut text = plain;
+        let mut text = redact::text(text);
+        for secret in &self.secrets {
+            text = text.replace(secret.as_str(), redact::REDACTED);
+        }
         for home in self.homes.clone() {
             text = self.replace_paths(&text, &home);
         }
@@ -372,90 +411,32 @@ fn marks(text: &str) -> u64 {
     text.matches(redact::REDACTED).count() as u64
 }
 
+/// The hosts that the value of a key or field names: those of its URLs, or itself.
+fn hosts_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
+    if !ASKED.iter().any(|asked| name.eq_ignore_ascii_case(asked)) {
+        return Vec::new();
+    }
+    let is_end = |letter: char| letter.is_whitespace() || "/?#\"'<>\\;)".contains(letter);
+    let of_authority = |rest: &'a str| {
+        let authority = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+        let host = authority.rsplit('@').next().unwrap_or_default();
+        // An address of version 6 stands in brackets, and is no name.
+        host.split(':').next().unwrap_or_default()
+    };
+    let mut hosts: Vec<&str> = value
+        .match_indices("://")
+        .map(|(at, mark)| of_authority(&value[at + mark.len()..]))
+        .collect();
+    if name.eq_ignore_ascii_case("host") {
+        hosts.push(of_authority(value));
+    }
+    hosts.retain(|host| !host.is_empty() && !host.contains(['[', ']', '{', '$']));
+    hosts
+}
+
 fn redact_user(url: &str) -> String {
     redact::url(url).replace(&format!("{}@", redact::REDACTED), "")
 }
 
 #[cfg(test)]
-mod tests {
-    use model::fixture;
-
-    use super::*;
-
-    /// Paths of homes are written so that no test names one of a machine.
-    fn at_home(text: &str) -> String {
-        text.replace("HOME", "/home")
-            .replace("USERS", "/Users")
-            .replace("ROOT", "/root")
-    }
-
-    fn words() -> Words {
-        let mut words = Collector::default();
-        words.homes.extend(["/root", "~"].map(str::to_owned));
-        words.read(&at_home(
-            "in HOME/Alice/notes, USERS/bob and http://web-17.corp.example:80HOME/eve/x",
-        ));
-        words.names.insert("tulip".to_owned(), Kind::Given);
-        words.finish()
-    }
-
-    #[test]
-    fn names_and_paths_are_replaced_alike_everywhere() {
-        for (given, expected) in [
-            ("HOME/Alice", "~"),
-            ("HOME/Alice/a/b.toml x", "~/path-1 x"),
-            ("see 'HOME/Alice/a b/c'.", "see '~/path-1'."),
-            ("--x=USERS/bob/y:ROOT/z", "--x=~/path-1:~/path-2"),
-            ("~/a ~ ~x", "~/path-1 ~ ~x"),
-            ("ROOTfs /aROOT/b", "ROOTfs /aROOT/b"),
-            ("alice's, ALICE_2, malice", "user-1's, user-1_2, malice"),
-            ("WEB-17.corp.example web-17", "host-1 host-2"),
-            ("corp.example", "host-1"),
-            ("tulip Tulips xtulipx", "hidden-1 hidden-1s xhidden-1x"),
-            ("http://u:p@h/", "http://(redacted)@h/"),
-            ("nothing \u{e9}", "nothing \u{e9}"),
-        ] {
-            let mut words = words();
-            let clean = words.replace(&at_home(given));
-            assert_eq!(clean, at_home(expected), "{given}");
-            assert_eq!(words.replace(&clean), clean, "again: {given}");
-        }
-    }
-
-    #[test]
-    fn agents_are_hosts() {
-        let mut trial = fixture::closed();
-        trial.agents = vec![fixture::share("rack7-left", 0..1, fixture::closed())];
-        let mut words = Collector::default();
-        words.read(&serde_json::to_string(&trial).unwrap());
-        let clean = words.finish().replace("Agent rack7-left: slow");
-        assert_eq!(clean, "Agent host-1: slow");
-    }
-
-    #[test]
-    fn what_was_replaced_is_counted() {
-        let mut words = words();
-        words.replace(&at_home("alice Alice bob HOME/Alice/x"));
-        words.replace(&at_home("HOME/Alice/x"));
-        let counts: Vec<(&str, u64)> = words.replaced().map(|(word, _, n)| (word, n)).collect();
-        assert_eq!(
-            counts,
-            [
-                (at_home("HOME/Alice/x").as_str(), 2),
-                ("alice", 2),
-                ("bob", 1)
-            ]
-        );
-        assert_eq!(words.left_in(b"malice"), [("alice", 1)]);
-    }
-
-    #[test]
-    fn common_names_and_addresses_are_kept() {
-        let mut words = Collector::default();
-        words.read(&at_home(
-            "HOME/ubuntu/x http://127.0.0.1/ http://localhost/ http://[::1]/",
-        ));
-        assert!(words.names.is_empty(), "{words:?}");
-        assert_eq!(words.homes, [at_home("HOME/ubuntu")]);
-    }
-}
+mod tests;

@@ -1,0 +1,83 @@
+//! Secrets in documents that have a grammar: what a name is for is known there, however it is laid
+//! out.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{REDACTED, is_secret, text};
+
+/// Shorter values stand in too many other places to be replaced wherever they are.
+const SHORTEST: usize = 6;
+
+/// What a text says in JSON or TOML; none where it is neither.
+pub fn document(text: &str) -> Option<Value> {
+    let json = serde_json::from_str(text).ok();
+    json.or_else(|| toml::from_str(text).ok())
+}
+
+/// Values of secret fields in `document`, the longest first.
+pub fn secrets(document: &Value) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    visit(document, &mut |name, value| {
+        if is_secret(name) && value.len() >= SHORTEST && value != REDACTED {
+            found.insert(value.to_owned());
+        }
+    });
+    let mut found: Vec<String> = found.into_iter().collect();
+    found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    found
+}
+
+/// An experiment as it is shown: without credentials, on however many lines they are written.
+pub fn experiment(written: &str) -> String {
+    let mut clean = text(written);
+    for secret in document(written).iter().flat_map(secrets) {
+        clean = clean.replace(&secret, REDACTED);
+    }
+    clean
+}
+
+/// Calls `found` with each text and the name that it is the value of: a key, or the first of two
+/// texts, as fields are written.
+pub fn visit(value: &Value, found: &mut impl FnMut(&str, &str)) {
+    match value {
+        Value::Array(all) => {
+            if let [Value::String(name), Value::String(value)] = &all[..] {
+                found(name, value);
+            }
+            all.iter().for_each(|one| visit(one, found));
+        }
+        Value::Object(all) => {
+            for (name, value) in all {
+                match value {
+                    Value::String(value) => found(name, value),
+                    value => visit(value, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_secret_however_it_is_laid_out() {
+        let written = "[[workload.request]]\nheaders = [\n  [\n    \"Authorization\",\n    \
+                       \"Bearer abcdef\",\n  ],\n  [\"A\", \"plain text\"],\n]\n# Bearer abcdef\n\
+                       [table]\nCookie = '''\nabc=defghi'''\n";
+        let clean = experiment(written);
+        assert!(
+            !clean.contains("abcdef") && !clean.contains("defghi"),
+            "{clean}"
+        );
+        assert!(clean.contains("plain text"), "{clean}");
+        assert_eq!(experiment(&clean), clean);
+        // What is neither is a text.
+        assert_eq!(experiment("Cookie: abcdef"), "Cookie: (redacted)");
+        assert_eq!(document("Cookie: abcdef"), None);
+    }
+}
