@@ -69,11 +69,11 @@ fn check_spoken(trial: &Trial) {
     assert_eq!(record.http2.is_some(), expected == "HTTP/2", "{said}");
     let quic = record.quic.as_ref();
     assert_eq!(quic.is_some(), expected == "HTTP/3", "{said}");
+    let is_seen = check_answered(trial);
     assert!(
-        quic.is_none_or(|quic| quic.version == 1),
+        quic.is_none_or(|quic| quic.version == 1 || !is_seen),
         "{said}: {quic:?}"
     );
-    check_answered(trial);
     assert_eq!(record.tls.is_some(), key.is_some(), "{said}");
     let is_secure = protocol.ends_with("-tls") || protocol == "http3";
     assert_eq!(is_secure, key.is_some(), "{said}");
@@ -199,11 +199,18 @@ fn check_all(server: &str, protocols: &[&str], key: &str) {
     if !key.is_empty() {
         load.push_str(&format!("\n[tls]\ncertificate = \"{key}\""));
     }
-    let run = tiny(&["origin", server], &load, folder.path(), &[]).expect_measured();
-    let gaps = files(folder.path(), "gaps");
-    assert!(gaps.is_empty(), "{server}: {run:#?}");
+    // On a busy machine a window can end before anybody has answered; that tells nothing.
+    let mut tries = (0..5).map(|number| {
+        let results = folder.path().join(number.to_string());
+        let run = tiny(&["origin", server], &load, &results, &[]).expect_measured();
+        let gaps = files(&results, "gaps");
+        assert!(gaps.is_empty(), "{server}: {run:#?}");
+        trials(&results)
+    });
+    let tells = |trials: &Vec<Trial>| trials.iter().all(check_answered);
+    let measured = tries.find(tells).expect("a machine with time for a server");
     let mut seen = BTreeSet::new();
-    for trial in trials(folder.path()) {
+    for trial in measured {
         check_spoken(&trial);
         let facts = trial.context.server.as_ref().expect("a server");
         if facts.product == server {
@@ -330,9 +337,42 @@ fn handshakes_are_full_or_resumed_as_asked() {
     if need(name, ["nginx"]).is_none() {
         return;
     }
+    // On a busy machine a window holds too few handshakes to tell one kind from the other.
+    let tells = |trials: &Vec<Trial>| {
+        trials.iter().all(|trial| {
+            let handshakes = trial.record.tls.as_ref().map(TlsRecord::full_and_resumed);
+            handshakes.is_none_or(|(full, resumed)| full + resumed > 4)
+        })
+    };
+    let mut tries = (0..5).map(|_| handshakes());
+    let trials = tries.find(tells).expect("a machine with time for a server");
+    let mut seen = BTreeSet::new();
+    for trial in trials {
+        let point = trial.point.as_ref().expect("a point");
+        let kind = point.id.value(HANDSHAKE).map(ToString::to_string);
+        seen.insert((point.id.server.clone(), kind.clone()));
+        let Some(kind) = kind else {
+            assert_eq!(trial.record.tls, None);
+            continue;
+        };
+        let tls = trial.record.tls.as_ref().expect("what TLS came to");
+        let (full, resumed) = tls.full_and_resumed();
+        let said = format!("{} {kind}: {tls:?}", point.id.server);
+        assert_eq!(tls.failed, 0, "{said}");
+        if kind == "full" {
+            assert!(full > 2 && resumed == 0, "{said}");
+        } else {
+            assert!(full <= 2 && resumed > 0, "{said}");
+        }
+    }
+    assert_eq!(seen.len(), 9, "two servers and the ceiling: {seen:#?}");
+}
+
+/// The trials of the built-in experiment of handshakes, cut short.
+fn handshakes() -> Vec<Trial> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let results = folder.path().display().to_string();
-    let run = triathlon([
+    triathlon([
         "lab",
         "--no-lock",
         "handshakes",
@@ -353,28 +393,11 @@ fn handshakes_are_full_or_resumed_as_asked() {
     let folders = fs::read_dir(folder.path().join("handshakes")).expect("results");
     let folder = folders.last().expect("a run").expect("readable").path();
     let files = fs::read_dir(folder.join("trials")).expect("trials");
-    let mut seen = BTreeSet::new();
-    for file in files {
+    let read = |file: std::io::Result<fs::DirEntry>| {
         let text = fs::read_to_string(file.expect("readable").path()).expect("a readable trial");
-        let trial: Trial = serde_json::from_str(&text).expect("a trial");
-        let point = trial.point.as_ref().expect("a point");
-        let kind = point.id.value(HANDSHAKE).map(ToString::to_string);
-        seen.insert((point.id.server.clone(), kind.clone()));
-        let Some(kind) = kind else {
-            assert_eq!(trial.record.tls, None);
-            continue;
-        };
-        let tls = trial.record.tls.as_ref().expect("what TLS came to");
-        let (full, resumed) = tls.full_and_resumed();
-        let said = format!("{} {kind}: {tls:?}", point.id.server);
-        assert_eq!(tls.failed, 0, "{said}");
-        if kind == "full" {
-            assert!(full > 2 && resumed == 0, "{said}");
-        } else {
-            assert!(full <= 2 && resumed > 0, "{said}");
-        }
-    }
-    assert_eq!(seen.len(), 9, "two servers and the ceiling: {run:#?}");
+        serde_json::from_str(&text).expect("a trial")
+    };
+    files.map(read).collect()
 }
 
 #[test]
