@@ -35,6 +35,21 @@ const LABS: &[&str] = &[
     "unfair::",
 ];
 
+/// What the names of end-to-end tests have that mostly wait, for timeouts and for each other: they
+/// leave the CPUs to unit and simulation tests, and run beside these.
+const WAITING: &[&str] = &[
+    "agents::between::",
+    "agents::labs::",
+    "agents::lost::",
+    "doctor::",
+    "hostile::",
+    "hostile_http2::",
+    "models::",
+    "serve::faults::",
+    "tls::",
+    "view::",
+];
+
 /// How many end-to-end tests may fail beside others to be run once more without them.
 const AGAIN: u64 = 5;
 
@@ -72,32 +87,69 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let end_to_end = tests.end_to_end.clone();
     let mut counts = check::examples()?;
-    counts.add(tests.run(&prepare)?);
-    let first = run_end_to_end(&end_to_end, &prepare)?;
+    let (units, waiting) = together(
+        || tests.run(&prepare),
+        || run_waiting(&end_to_end, &prepare),
+    );
+    counts.add(units?);
+    let mut first = waiting?;
+    first.add(run_end_to_end(&end_to_end, &prepare)?);
     counts.add(run_again(first, &end_to_end, &prepare)?);
     print_times();
     summarise(counts, &fs::read_to_string(&not_run)?, ci)
 }
 
-/// Runs the end-to-end tests: those of labs, and all others beside them.
-fn run_end_to_end(program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
-    let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let command = |threads: usize| {
-        let mut command = program.command();
-        prepare(&mut command);
-        command.arg(format!("--test-threads={threads}"));
-        command
-    };
-    let (mut labs, mut others) = (command(cpus + 2), command(2 * cpus));
-    labs.args(LABS);
-    others.args(LABS.iter().flat_map(|name| ["--skip", name]));
+/// Does both at the same time, each on a thread.
+fn together<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
-        let labs = scope.spawn(|| check::tests_by("end-to-end tests of labs", &mut labs));
-        let mut counts = check::tests_by("other end-to-end tests", &mut others)?;
-        let labs = labs.join();
-        counts.add(labs.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        Ok(counts)
+        let one = scope.spawn(one);
+        let other = other();
+        let one = one.join();
+        (
+            one.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            other,
+        )
     })
+}
+
+/// The program of end-to-end tests, of which `threads` of so many CPUs run at a time.
+fn at_a_time(
+    program: &Program,
+    prepare: &dyn Fn(&mut Command),
+    threads: fn(usize) -> usize,
+) -> Command {
+    let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut command = program.command();
+    prepare(&mut command);
+    command.arg(format!("--test-threads={}", threads(cpus)));
+    command
+}
+
+/// The arguments that leave out tests with one of these in their names.
+fn without<'a>(names: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    names.iter().flat_map(|name| ["--skip", name])
+}
+
+/// Runs the end-to-end tests that mostly wait.
+fn run_waiting(program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
+    let mut waiting = at_a_time(program, prepare, |cpus| 2 * cpus);
+    waiting.args(WAITING).args(without(LABS));
+    check::tests_by("end-to-end tests that wait", &mut waiting)
+}
+
+/// Runs the end-to-end tests that work: those of labs, and all others beside them.
+fn run_end_to_end(program: &Program, prepare: &(dyn Fn(&mut Command) + Sync)) -> Result<Counts> {
+    let mut labs = at_a_time(program, prepare, |cpus| cpus + 2);
+    labs.args(LABS);
+    let mut others = at_a_time(program, prepare, |cpus| 2 * cpus);
+    others.args(without(LABS)).args(without(WAITING));
+    let (labs, others) = together(
+        || check::tests_by("end-to-end tests of labs", &mut labs),
+        || check::tests_by("other end-to-end tests", &mut others),
+    );
+    let mut counts = others?;
+    counts.add(labs?);
+    Ok(counts)
 }
 
 /// Runs the end-to-end tests that failed once more, one after the other, with nothing of the suite

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
 use model::Trial;
@@ -21,6 +22,7 @@ fn whoever_takes_the_cpus_is_named_in_the_first_sentence() {
     if !slow() {
         return not_run("disturbed::whoever_takes_the_cpus", "it takes seconds");
     }
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("burner");
     std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
@@ -48,6 +50,12 @@ fn whoever_takes_the_cpus_is_named_in_the_first_sentence() {
     );
 }
 
+/// Held by whoever disturbs: one would be named in the sentence of the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A kernel thread is no process that anyone started, and has a name all the same. One that
 /// receives from a network device has nothing of a load over loopback.
 #[test]
@@ -62,6 +70,7 @@ fn a_kernel_thread_at_work_is_named_in_the_first_sentence() {
     if !needs_network(name) {
         return;
     }
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let script = include_str!("kernel_thread.py");
     let mut command = Command::new(unshare);

@@ -153,7 +153,11 @@ fn a_window_ends_after_so_many_requests() {
     };
     let servers = "[[server]]\nproduct = \"nginx\"\naccess_log = \"on\"";
     for (most, ends_with_time) in [(50, false), (1_000_000_000, true)] {
-        let trials = measured(servers, FILE, &format!("requests = {most}"));
+        // A busy machine may not come to fifty before the window ends with its time.
+        let tells =
+            |trials: &Vec<Trial>| ends_with_time || trials[0].record.total.outcomes.total() >= most;
+        let mut tries = (0..5).map(|_| measured(servers, FILE, &format!("requests = {most}")));
+        let trials = tries.find(tells).expect("a machine with time for a server");
         assert_eq!(trials.len(), 1);
         let trial = &trials[0];
         assert_eq!(trial.plan.count(), Some(most));

@@ -15,6 +15,9 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(3);
 /// How long to wait before it is asked again, at first and in the end.
 const FIRST_PAUSE: Duration = Duration::from_micros(200);
 const LAST_PAUSE: Duration = Duration::from_millis(10);
+/// So much longer than an answer took the next question is waited for: to ask costs the kernel a
+/// walk over all that connections may be in, some milliseconds where memory is large.
+const REST: u32 = 4;
 
 impl Running {
     /// Waits until it has ended every connection. Says what is left if that takes too long.
@@ -26,20 +29,21 @@ impl Running {
         let until = Instant::now() + DRAIN_LIMIT;
         let mut pause = FIRST_PAUSE;
         loop {
+            let asked = Instant::now();
             // Where the kernel does not tell, it has been asked for nothing for a moment. Nor does
             // it know connections of QUIC: of their end the generator told the server.
             let left = socket::connections(self.port()).unwrap_or(0);
+            let answered = Instant::now();
             if left == 0 {
                 return Ok(());
             }
-            if Instant::now() > until {
+            if answered > until {
                 return Err(format!(
                     "it still holds {left} connections {} s after they were closed",
                     DRAIN_LIMIT.as_secs()
                 ));
             }
-            // To ask costs the kernel a walk over all connections of this machine.
-            std::thread::sleep(pause);
+            std::thread::sleep(pause.max((answered - asked) * REST));
             pause = (pause * 2).min(LAST_PAUSE);
         }
     }
