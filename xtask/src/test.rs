@@ -21,7 +21,6 @@ const OPEN_FILES: &str = "65536";
 /// What the names of end-to-end tests have in which servers and generators of labs work all the
 /// time, so that fewer of them run at a time; the others wait for windows and timeouts.
 const LABS: &[&str] = &[
-    "agents::apart::",
     "ci::",
     "comparisons::",
     "disturbed::",

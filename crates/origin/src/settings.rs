@@ -1,6 +1,7 @@
 //! What a server is told before it starts.
 
 use std::fs::File;
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,6 +65,8 @@ pub struct Settings {
     pub access_log: Option<LogTarget>,
     /// Log lines are written when so many bytes wait, and once a second; 0 writes each at once.
     pub log_buffer: usize,
+    /// Hears why each worker's first write of the log failed, at once: lines are lost from then on.
+    pub log_failed: fn(&io::Error),
     /// Whether the reserved path answers to order.
     pub synthetic: bool,
     /// What determines random delays of answers made to order.
@@ -100,6 +103,7 @@ impl Settings {
             dot_files: false,
             access_log: None,
             log_buffer: 0,
+            log_failed: |_| {},
             synthetic: false,
             seed: 0,
             tls: None,

@@ -561,3 +561,43 @@ fn the_content_of_a_request_is_stored_with_the_experiment() {
         "by GET",
     );
 }
+
+/// No server is asked for it, and none is blamed.
+#[test]
+fn what_nobody_can_send_is_refused_where_it_is_written() {
+    let body = "body = { bytes = 7 }";
+    let error = |written: &str| error_of(&GOOD.replacen(body, written, 1), &[]);
+    let at_body = error(&format!("{body}\nmethod = \"G T\""));
+    let why = "workload[0].method: 'G T' is not a method name";
+    assert!(at_body.contains(why), "{at_body}");
+    for (key, name, why) in [
+        ("method = \"\"", "method", "'' is not a method name"),
+        (
+            "headers = [[\"A B\", \"c\"]]",
+            "headers",
+            "'A B' is not a field name",
+        ),
+        (
+            "headers = [[\"X\", \"a\\r\\nb: c\"]]",
+            "headers",
+            "the value of X has a control character",
+        ),
+        (
+            "headers = [[\"Content-Length\", \"1\"]]",
+            "headers",
+            "Content-Length is set by the generator",
+        ),
+        (
+            "expect = { sha256 = \"zz\" }",
+            "expect.sha256",
+            "give 64 hexadecimal digits",
+        ),
+    ] {
+        let request = "[[workload.request]]\npath = \"/x\"\n";
+        let error = error(&format!("{request}{key}"));
+        let expected = format!("workload[0].request[0].{name}: {why}");
+        assert!(error.contains(&expected), "{error}");
+    }
+    let error = error("[[workload.request]]\npath = \"/a b\"");
+    assert!(error.contains("workload[0].request[0].path: "), "{error}");
+}

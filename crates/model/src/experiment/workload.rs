@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{AskedFile, Body, ExperimentError, OneOrMany, WorkloadFile, course, wrong};
 use crate::coding::Coding;
-use crate::plan::{Expectation, Level};
+use crate::plan::{Expectation, Level, PlanError, Request, RequestFile};
+use crate::redact::REDACTED;
 use crate::units::Bytes;
 
 /// The handler that files need.
@@ -180,6 +181,7 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
                 return Err(wrong(key("name"), why));
             }
         };
+        check_all_sent(file, &requests, index)?;
         let requests =
             accepting(file, requests).map_err(|why| wrong(key("accept_encoding"), why))?;
         let workload = Workload {
@@ -308,6 +310,43 @@ fn read_requests(workload: &WorkloadFile, parent: &str) -> Result<Vec<Asked>, Ex
         });
     }
     Ok(requests)
+}
+
+/// Refuses requests that nobody can send, of a workload of that number.
+fn check_all_sent(
+    file: &WorkloadFile,
+    requests: &[Asked],
+    workload: usize,
+) -> Result<(), ExperimentError> {
+    for (at, asked) in requests.iter().enumerate() {
+        check_sent(asked).map_err(|(name, why)| match file.body {
+            Some(_) => wrong(format!("workload[{workload}].{name}"), why),
+            None => wrong(format!("workload[{workload}].request[{at}].{name}"), why),
+        })?;
+    }
+    Ok(())
+}
+
+/// Refuses what the generator would, with its key: the servers of an experiment are not to blame
+/// for what nobody can send.
+fn check_sent(asked: &Asked) -> Result<(), (String, String)> {
+    let (path, expect) = match &asked.content {
+        Content::Path { path, expect } => (path.as_str(), Some(expect.clone())),
+        Content::Document(_) | Content::File { .. } => ("/", None),
+    };
+    // What was taken out of a published copy can be read all the same.
+    let told = asked.headers.iter().filter(|(_, value)| value != REDACTED);
+    let written = RequestFile {
+        method: asked.method.clone(),
+        headers: told.cloned().collect(),
+        expect,
+        ..RequestFile::get(format!("http://site.test{path}"))
+    };
+    match Request::read(&written, &Expectation::default()) {
+        Ok(_) => Ok(()),
+        Err(PlanError::Url { why, .. }) => Err(("path".to_owned(), why.to_owned())),
+        Err(PlanError::Field { field, why }) => Err((field.to_owned(), why)),
+    }
 }
 
 fn get() -> String {

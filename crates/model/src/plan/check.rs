@@ -249,11 +249,11 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
         "give at least 1, and only where the measurement ends with its time and the rate does not \
          change",
     )?;
-    check(
-        file.arrivals.rate() != Some(Rate::per_1000_s(0)),
-        "rate",
-        "give more than 0",
-    )
+    let (key, why) = match file.stages.is_empty() {
+        true => ("rate", "give more than 0"),
+        false => ("stages", "nobody comes: give one of them a rate above 0"),
+    };
+    check(file.arrivals.rate() != Some(Rate::per_1000_s(0)), key, why)
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub(crate) struct AccessLog {
     /// ` - - [10/Oct/2000:13:55:36 +0000] `
     time: Vec<u8>,
     failures: u64,
+    /// Hears why the first write failed.
+    hears: fn(&io::Error),
 }
 
 /// What a line says after the time.
@@ -64,7 +66,13 @@ impl AccessLog {
             second: u64::MAX,
             time: Vec::new(),
             failures: 0,
+            hears: |_| {},
         })
+    }
+
+    /// The same log, of which `hears` is told why its first write failed.
+    pub(crate) fn heard_by(self, hears: fn(&io::Error)) -> Self {
+        Self { hears, ..self }
     }
 
     /// Writes what is buffered and opens the file anew, for it may have been moved away. Where that
@@ -102,8 +110,12 @@ impl AccessLog {
     /// Writes what is buffered. What the disk does not take is lost, and counted.
     pub(crate) fn flush(&mut self) {
         if !self.buffer.is_empty() {
-            let result = self.file.write_all(&self.buffer);
-            self.failures += u64::from(result.is_err());
+            if let Err(error) = self.file.write_all(&self.buffer) {
+                if self.failures == 0 {
+                    (self.hears)(&error);
+                }
+                self.failures += 1;
+            }
             self.buffer.clear();
         }
     }

@@ -97,11 +97,9 @@ impl Site {
         } else {
             None
         };
-        let log = settings
-            .access_log
-            .as_ref()
-            .map(|target| AccessLog::open(target, settings.log_buffer))
-            .transpose()?;
+        let open = |target| AccessLog::open(target, settings.log_buffer);
+        let log = settings.access_log.as_ref().map(open).transpose()?;
+        let log = log.map(|log| log.heard_by(settings.log_failed));
         Ok(Self {
             files: Files::new(folder, settings.revalidation),
             index: settings.index.clone(),

@@ -1,9 +1,10 @@
 //! `triathlon serve DIR`: origin, the embedded web server.
 
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use anyhow::Context as _;
 use model::{Bytes, Span};
@@ -306,6 +307,7 @@ fn settings(args: Args) -> anyhow::Result<Settings> {
         path => Some(LogTarget::File(PathBuf::from(path))),
     };
     settings.log_buffer = usize::try_from(args.log_buffer.count()).unwrap_or(usize::MAX);
+    settings.log_failed = log_failed;
     settings.synthetic = args.synthetic;
     settings.seed = args.seed;
     settings.http3 = args.http3;
@@ -356,9 +358,19 @@ fn self_signed(listen: &[SocketAddr], takes_early: bool) -> anyhow::Result<wire:
     Ok(origin::tls::acceptor(identity, takes_early)?)
 }
 
+/// Says once that lines of the access log are lost, whichever worker noticed it.
+fn log_failed(error: &io::Error) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        out::note(format_args!(
+            "the access log cannot be written, and lines are lost: {error}"
+        ));
+    });
+}
+
 /// Standard output as a place for the access log.
 fn standard_output() -> anyhow::Result<LogTarget> {
-    let handle = std::io::stdout().as_fd().try_clone_to_owned();
+    let handle = io::stdout().as_fd().try_clone_to_owned();
     let handle = handle.context("--access-log: there is no standard output")?;
     Ok(LogTarget::Handle(Arc::new(handle.into())))
 }

@@ -26,11 +26,17 @@ fn files_for_other_programs_come_from_one_record() {
     let url = server.url();
     let flags = "-R 200 -d 2s --warmup 0s -c 2 -t 1 --json t.json --hgrm t.hgrm --hlog t.hlog \
                  --series t.ndjson";
-    let words = ["load", &url].into_iter().chain(flags.split_whitespace());
-    let run = Running::start(command(words).current_dir(folder.path())).finish();
-    let run = run.expect_measured();
+    let words = || ["load", &url].into_iter().chain(flags.split_whitespace());
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("it is written");
-    let trial: model::Trial = serde_json::from_str(&read("t.json")).expect("a trial");
+    let measure = |_| {
+        let run = Running::start(command(words()).current_dir(folder.path())).finish();
+        let trial: model::Trial = serde_json::from_str(&read("t.json")).expect("a trial");
+        (run.expect_measured(), trial)
+    };
+    // On a busy machine arrivals are left over, which count in distributions.
+    let is_whole = |(_, trial): &(_, model::Trial)| trial.record.total.outcomes.failures() == 0;
+    let found = (0..5).map(measure).find(is_whole);
+    let (run, trial) = found.expect("a machine with time for both sides");
     let right = trial.record.total.outcomes[Outcome::Ok];
     let hgrm = read("t.hgrm");
     assert!(

@@ -432,7 +432,15 @@ fn a_request_takes_its_content_along() {
     }
     let server = "[[server]]\nproduct = \"lighttpd\"";
     let workload = format!("{FILE}\nhandler = \"cgi-c\"\nmethod = \"POST\"\ncontent = \"a=1\"");
-    check_right(&measured(server, &workload, ""));
+    check_right(&answered(server, &workload));
+}
+
+/// The trials of such a lab, which is run again while a server had no time to answer.
+fn answered(servers: &str, workload: &str) -> Vec<Trial> {
+    let mut tries = (0..5).map(|_| measured(servers, workload, ""));
+    let is_seen = |trial: &Trial| trial.record.total.outcomes.total() > 0;
+    let found = tries.find(|trials| trials.iter().all(is_seen));
+    found.expect("a machine with time for a server")
 }
 
 /// Each trial has right answers, and no others.
@@ -458,7 +466,7 @@ fn a_file_that_has_not_changed_is_answered_with_304() {
     let servers = ["nginx", "apache", "lighttpd", "origin"];
     let servers = servers.map(|product| format!("[[server]]\nproduct = \"{product}\"\n"));
     let workload = format!("[[workload.request]]\n{FILE}\nunchanged = true");
-    let trials = measured(&servers.concat(), &workload, "");
+    let trials = answered(&servers.concat(), &workload);
     check_right(&trials);
     let trials = trials.iter();
     let statuses = trials
@@ -477,7 +485,7 @@ fn what_is_compressed_is_asked_for_and_decoded() {
                    settings = { gzip = \"on\", gzip_types = \"*\" }\n\
                    [[server]]\nproduct = \"nginx\"\nlabel = \"does not\"";
     let workload = "body = { bytes = \"10k\" }\naccept_encoding = \"gzip\"";
-    let trials = measured(servers, workload, "");
+    let trials = answered(servers, workload);
     check_right(&trials);
     assert_eq!(trials.len(), 2);
     for trial in &trials {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use model::plan::{RequestFile, Url};
+use model::plan::{Expectation, Request, RequestFile, Url};
 
 use crate::exit::UsageError;
 
@@ -72,8 +72,19 @@ fn each(
     lines
         .iter()
         .filter(|(_, text)| !text.is_empty())
-        .map(|(line, text)| read(text).map_err(|why| Mistake { line: *line, why }))
+        .map(|(line, text)| {
+            let request = read(text).and_then(checked);
+            request.map_err(|why| Mistake { line: *line, why })
+        })
         .collect()
+}
+
+/// The same request, if it can be sent.
+fn checked(request: RequestFile) -> Result<RequestFile, String> {
+    match Request::read(&request, &Expectation::default()) {
+        Ok(_) => Ok(request),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// `URL` or `URL WEIGHT`.
@@ -98,6 +109,7 @@ fn vegeta(
     body: Body<'_>,
 ) -> Result<Vec<RequestFile>, Mistake> {
     let mut requests: Vec<RequestFile> = Vec::new();
+    let mut begins = Vec::new();
     let mut is_open = false;
     for (line, text) in lines {
         let wrong = |why: String| Mistake { line: *line, why };
@@ -114,6 +126,7 @@ fn vegeta(
                 method: method.to_owned(),
                 ..RequestFile::get(Url::absolute(url, base).map_err(wrong)?)
             });
+            begins.push(*line);
             is_open = true;
         } else if let Some(request) = requests.last_mut().filter(|_| is_open) {
             match text.strip_prefix('@') {
@@ -126,7 +139,9 @@ fn vegeta(
             return Err(wrong(format!("'{text}' is not METHOD URL")));
         }
     }
-    Ok(requests)
+    let each = requests.into_iter().zip(begins);
+    each.map(|(request, line)| checked(request).map_err(|why| Mistake { line, why }))
+        .collect()
 }
 
 fn field(line: &str) -> Result<(String, String), String> {
@@ -228,7 +243,7 @@ pub(super) fn raw(bytes: &[u8], base: Option<&str>) -> Result<RequestFile, Strin
     if let Some((_, value)) = asked {
         headers.insert(0, ("Host".to_owned(), value.clone()));
     }
-    Ok(RequestFile {
+    checked(RequestFile {
         method: method.to_owned(),
         headers,
         body_base64: length.is_some().then(|| BASE64.encode(content)),
@@ -353,6 +368,11 @@ mod tests {
         check("GET http://h/\n@no\n", 2, "cannot read no");
         check("GET http://h/\n\nX-A: 1\n", 3, "not METHOD URL");
         check("{\"url\":\"/\"}\n", 1, "method");
+        check("http://h/\n\nhttp://h/ 0\n", 3, "weight: give at least 1");
+        let text = "GET http://h/\n\n\nGET http://h/\nX(Y: 1\n";
+        check(text, 4, "'X(Y' is not a field name");
+        let json = "{\"method\":\"G T\",\"url\":\"http://h/\"}\n";
+        check(json, 1, "'G T' is not a method name");
     }
 
     #[test]
@@ -395,6 +415,7 @@ mod tests {
             "9 bytes follow the 2",
         );
         check(&host("Content-Length: 0\n\n"), None, "x1 [] Some(\"\")");
+        check(&host("A B: 1\n\n"), None, "'A B' is not a field name");
         check("GET / HTTP/1.1\n\n", None, "no Host field");
         check("GET /\nHost: h\n\n", None, "is not METHOD TARGET");
         check("GET / HTTP/1.1\nHost: h\n", None, "no empty line");

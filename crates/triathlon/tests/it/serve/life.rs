@@ -233,6 +233,23 @@ fn a_log_can_go_to_standard_output() {
 }
 
 #[test]
+fn a_log_that_the_disk_does_not_take_is_told_at_once_and_once() {
+    for backend in backends() {
+        let flags = format!("--access-log /dev/full --workers 2 --backend {backend}");
+        let server = Served::start(&[("a", b"a")], &flags);
+        for _ in 0..20 {
+            server.raw("GET /a HTTP/1.0\r\n\r\n");
+        }
+        let said = "the access log cannot be written, and lines are lost: No space left on device";
+        wait_until("it is told", || server.stderr().contains(said));
+        server.running.signal("TERM");
+        let all = server.running.finish().expect_code(0).stderr;
+        assert_eq!(all.matches(said).count(), 1, "{all}");
+        assert!(all.contains("20 writes of the access log failed"), "{all}");
+    }
+}
+
+#[test]
 fn a_log_that_was_moved_away_is_made_anew() {
     let server = Served::start(&[("a", b"a")], "--access-log log --log-buffer 64k");
     let (log, moved) = (server.path().join("log"), server.path().join("moved"));
