@@ -50,8 +50,8 @@ fn figure(text: &str, label: &str) -> f64 {
     number * scale
 }
 
-/// Both tools print nearly the same, if not at once, then when they are asked again: the machine may
-/// have kept either from its CPU.
+/// Both tools print nearly the same, if not at once, then when they are asked again: the machine
+/// may have kept either from its CPU.
 #[track_caller]
 fn check(program: &Path, tool: &str, words: &[&str], labels: &[&str]) {
     let apart = || {
