@@ -84,6 +84,7 @@ pub(crate) enum Generator {
     H2load,
     /// With HTTP/2.
     H2loadHttp2,
+    Hey,
     /// With HTTP/3.
     OhaHttp3,
     TriathlonReadiness,
@@ -115,6 +116,7 @@ impl Generator {
             Self::BareUringWithout(which) => WITHOUT[which].1,
             Self::H2load => "h2load --h1",
             Self::H2loadHttp2 => "h2load",
+            Self::Hey => "hey",
             Self::OhaHttp3 => "oha",
             Self::TriathlonReadiness => "triathlon load, readiness",
             Self::TriathlonUring => "triathlon load, io_uring",
@@ -127,6 +129,7 @@ impl Generator {
         let (program, package) = match self {
             Self::Ab => ("ab", "apache2-utils"),
             Self::H2load | Self::H2loadHttp2 => ("h2load", "nghttp2-client"),
+            Self::Hey => ("hey", "hey"),
             Self::Wrk => ("wrk", "wrk"),
             Self::OhaHttp3 => ("oha", "oha"),
             _ => return None,
@@ -137,7 +140,12 @@ impl Generator {
     /// How long a run is for the server, warm-up included.
     pub(crate) fn seconds(self, task: &Task<'_>) -> f64 {
         let warmup = match self {
-            Self::Ab | Self::H2load | Self::H2loadHttp2 | Self::OhaHttp3 | Self::Wrk => 0.0,
+            Self::Ab
+            | Self::H2load
+            | Self::H2loadHttp2
+            | Self::Hey
+            | Self::OhaHttp3
+            | Self::Wrk => 0.0,
             Self::BareEpoll
             | Self::BareEpollDiscard
             | Self::BareUring
@@ -153,6 +161,7 @@ impl Generator {
             Self::Wrk => self.run_peer("wrk", task),
             Self::Ab => self.run_peer("ab", task),
             Self::H2load | Self::H2loadHttp2 => self.run_peer("h2load", task),
+            Self::Hey => self.run_peer("hey", task),
             Self::OhaHttp3 => self.run_peer("oha", task),
             Self::BareEpoll => run_bare(programs, "bare_epoll", task, &[]),
             Self::BareEpollDiscard => run_bare(programs, "bare_epoll", task, &["--discard", "1"]),
@@ -186,6 +195,7 @@ impl Generator {
                 .args((!is_brief).then_some("-k"))
                 .args(["-q", "-c", &connections, "-t", &seconds])
                 .args(["-n", "100000000"]),
+            Self::Hey => command.args(["-c", &connections, "-z", &format!("{seconds}s")]),
             Self::OhaHttp3 => command
                 .args(["--no-tui", "--insecure", "--http-version", "3"])
                 .args(["-c", &connections, "-p", &ask.speech.streams().to_string()])
@@ -202,7 +212,7 @@ impl Generator {
         let text = output(&mut command).with_context(|| format!("{program} failed"))?;
         let cpu_us = children_cpu_us() - before;
         let rate = match self {
-            Self::Wrk => number_after(&text, &["Requests/sec:"]),
+            Self::Wrk | Self::Hey => number_after(&text, &["Requests/sec:"]),
             // Over HTTP/3 it waits for 30 s when its time is over, and divides by that, too.
             Self::OhaHttp3 => number_after(&text, &["[200]"]).map(|count| count / seconds_f64),
             Self::Ab => number_after(&text, &["Requests per second:"]),

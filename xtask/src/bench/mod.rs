@@ -169,8 +169,13 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "truth",
-        "response times against those that a server noted itself, in open loop and of users, once",
+        "response times against those that a server noted itself, in open loop, once",
         truth::truth,
+    ),
+    (
+        "users",
+        "the same of users who follow a script, once",
+        truth::users,
     ),
     (
         "capacity",
@@ -283,6 +288,7 @@ fn small(setting: &Setting) -> Result<()> {
         Generator::Wrk,
         Generator::Ab,
         Generator::H2load,
+        Generator::Hey,
         Generator::BareUring,
         Generator::BareEpoll,
         Generator::TriathlonUring,
@@ -292,7 +298,9 @@ fn small(setting: &Setting) -> Result<()> {
     table(&measured, &["wrk", "bare io_uring loop", "bare epoll loop"]);
     let ours = Generator::TriathlonUring.name();
     cpu_ratio(&measured, ours, Generator::BareUring.name(), Some(1.05));
-    cpu_ratio(&measured, ours, Generator::Wrk.name(), None);
+    for peer in [Generator::Wrk, Generator::H2load, Generator::Hey] {
+        cpu_ratio(&measured, ours, peer.name(), None);
+    }
     Ok(())
 }
 

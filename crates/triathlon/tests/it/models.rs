@@ -193,7 +193,7 @@ fn flags_that_contradict_each_other_are_refused() {
     check("--uniform", &["--rate", "--stages"]);
     check("--stages 1s:1k -R 5", &["--stages", "--rate"]);
     check("--stages 1s:1k -d 5s", &["--stages", "--duration"]);
-    check("--stages 1s:0", &["--rate", "more than 0"]);
+    check("--stages 1s:0", &["--stages", "nobody comes"]);
     check("--stages 1s", &["--stages", "TIME:RATE"]);
     check(
         "--threshold p(99)<5mx",

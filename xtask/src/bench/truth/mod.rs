@@ -5,6 +5,8 @@ mod known;
 mod queue;
 mod soak;
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result};
 
 use self::known::Known;
@@ -84,21 +86,7 @@ struct Tally {
 
 pub(super) fn truth(setting: &Setting) -> Result<()> {
     let program = known::compile(&setting.site)?;
-    let most = {
-        let law = &LAWS[0];
-        let server = Known::start(&program, setting.server_cpu, law.words)?;
-        let task = task(setting, &server, law.connections, 1);
-        run_triathlon(&setting.programs, &task, &[])?.rate
-    };
-    println!("  in a closed loop the server gives {most:.0} answers/s: shares of that are asked");
-    println!(
-        "  each cell: what the server noted, in us, and what the generator measured beyond it"
-    );
-    print!("  {:<28} {:>5} {:>7}", "", "share", "--spin");
-    for (name, ..) in QUANTILES {
-        print!(" {:>20}", name.replace('_', "."));
-    }
-    println!("  verdict");
+    let most = begin(setting, &program)?;
     let mut tally = Tally::default();
     for law in &LAWS {
         for percent in [10, 50, 80] {
@@ -113,39 +101,54 @@ pub(super) fn truth(setting: &Setting) -> Result<()> {
             }
         }
     }
-    users(setting, &program, most, &mut tally)?;
-    println!(
-        "  {} of {} quantiles differ by more than 1 % (5 % above p99) and by more than 60 us \
-         (spinning) or 120 us (asleep): those with a !; of runs that are valid by their own \
-         verdict, {} of {}",
-        tally.beyond[0], tally.quantiles[0], tally.beyond[1], tally.quantiles[1]
-    );
+    tally.print();
     Ok(())
 }
 
-/// Users who follow a script, as many as ask for half of what the server gives.
-fn users(setting: &Setting, program: &std::path::Path, most: f64, tally: &mut Tally) -> Result<()> {
+/// Prints the head of a table, and returns what the server gives in a closed loop.
+fn begin(setting: &Setting, program: &Path) -> Result<f64> {
+    let law = &LAWS[0];
+    let server = Known::start(program, setting.server_cpu, law.words)?;
+    let task = task(setting, &server, law.connections, 1);
+    let most = run_triathlon(&setting.programs, &task, &[])?.rate;
+    println!("  in a closed loop the server gives {most:.0} answers/s: shares of that are asked");
+    println!(
+        "  each cell: what the server noted, in us, and what the generator measured beyond it"
+    );
+    print!("  {:<28} {:>5} {:>7}", "", "share", "--spin");
+    for (name, ..) in QUANTILES {
+        print!(" {:>20}", name.replace('_', "."));
+    }
+    println!("  verdict");
+    Ok(most)
+}
+
+/// Users who follow a script, as many as ask for shares of what the server gives.
+pub(super) fn users(setting: &Setting) -> Result<()> {
+    let program = known::compile(&setting.site)?;
+    let most = begin(setting, &program)?;
     let steps = "[[step]]\nget = \"/\"\n\n[[step]]\nwait = \"exp:8ms\"\n\n[[step]]\nname = \
                  \"other\"\nget = \"/other\"\n\n[[step]]\nwait = \"exp:8ms\"\n";
     let script = super::ways::write(setting, "steps.toml", steps)?;
-    for (spin, floor) in SPINS {
-        let law = &LAWS[1];
-        let server = Known::start(program, setting.server_cpu, law.words)?;
-        // A request and the wait behind it take 10 ms together.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 1 and some thousand"
-        )]
-        let count = (most / 2.0 * 0.01).clamp(1.0, 10_000.0) as u32;
-        let task = task(setting, &server, count, law.rounds);
-        let measured = measured(setting, &task, &["--script", &script, "--spin", spin])?;
-        print!(
-            "  {:<28} {:>5} {spin:>7}",
-            "users, 1 in 20 takes 20 ms", "50 %"
-        );
-        tally.compare(&measured, &server.noted()?.1, floor);
+    let mut tally = Tally::default();
+    for percent in [10, 50, 80] {
+        for (spin, floor) in SPINS {
+            let law = &LAWS[1];
+            let server = Known::start(&program, setting.server_cpu, law.words)?;
+            // A request and the wait behind it take 10 ms together.
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "between 1 and some thousand"
+            )]
+            let count = (most * f64::from(percent) / 1e4).clamp(1.0, 10_000.0) as u32;
+            let task = task(setting, &server, count, law.rounds);
+            let measured = measured(setting, &task, &["--script", &script, "--spin", spin])?;
+            print!("  {:<28} {percent:>3} % {spin:>7}", law.name);
+            tally.compare(&measured, &server.noted()?.1, floor);
+        }
     }
+    tally.print();
     Ok(())
 }
 
@@ -184,6 +187,16 @@ fn measured(setting: &Setting, task: &Task<'_>, more: &[&str]) -> Result<Measure
 }
 
 impl Tally {
+    /// How many differ.
+    fn print(&self) {
+        println!(
+            "  {} of {} quantiles differ by more than 1 % (5 % above p99) and by more than 60 us \
+             (spinning) or 120 us (asleep): those with a !; of runs that are valid by their own \
+             verdict, {} of {}",
+            self.beyond[0], self.quantiles[0], self.beyond[1], self.quantiles[1]
+        );
+    }
+
     /// Prints one run: its measured quantiles against what the server `noted`, in nanoseconds and
     /// in order.
     fn compare(&mut self, measured: &Measured, noted: &[u32], floor: f64) {
@@ -228,18 +241,19 @@ fn quantile(sorted: &[u32], share: f64) -> u32 {
 const PACE: f64 = 2_000.0;
 /// The longest that 99 % of the answers may take, in seconds.
 const LIMIT: f64 = 0.01;
-/// How long a trial of a search lasts here; 20 s by default.
-const TRIAL: f64 = 4.0;
+/// How long a trial of a search lasts in seconds: as long as by default, or as in a quick run.
+const TRIALS: [u32; 2] = [20, 4];
 
 pub(super) fn capacity(setting: &Setting) -> Result<()> {
     let program = known::compile(&setting.site)?;
+    let seconds = TRIALS[usize::from(setting.seconds == 1)];
     println!(
         "  p(99) < 10 ms, from a server that gives {PACE:.0} answers/s one after the other; trials \
-         of {TRIAL} s (20 s by default)"
+         of {seconds} s"
     );
     println!("  {:<28} {:>9} {:>20}", "arrivals", "computed", "found");
     let even = (
-        PACE * (1.0 + (LIMIT - 1.0 / PACE) / (0.99 * TRIAL)),
+        PACE * (1.0 + (LIMIT - 1.0 / PACE) / (0.99 * f64::from(seconds))),
         "evenly",
     );
     let poisson = (queue::highest_rate(PACE, LIMIT, 0.99), "Poisson");
@@ -247,7 +261,7 @@ pub(super) fn capacity(setting: &Setting) -> Result<()> {
         let pace = format!("{PACE:.0}");
         let server = Known::start(&program, setting.server_cpu, &["paced", &pace])?;
         let task = Task {
-            seconds: 4,
+            seconds,
             ..task(setting, &server, 200, 1)
         };
         let poisson = (name == "Poisson").then_some("--poisson");
