@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::connection::State;
 use async_nats::jetstream::object_store::{Config, ObjectStore};
@@ -31,6 +31,8 @@ const STORE_LIMIT: Duration = Duration::from_secs(10);
 const OBJECT_LARGEST: usize = 256 << 20;
 /// What is said to oneself comes back within this time.
 const ECHO: Duration = Duration::from_secs(10);
+/// So often it is looked meanwhile whether the broker objects.
+const ECHO_LOOK: Duration = Duration::from_millis(100);
 
 /// How the broker is reached.
 #[derive(Clone, Debug)]
@@ -110,7 +112,7 @@ impl Broker {
             })?;
         }
         let client = options.connect(servers).await;
-        let client = client.map_err(|error| failed(error.to_string()))?;
+        let client = client.map_err(|error| failed(why_not_connected(&error.to_string())))?;
         Ok(Self {
             client,
             url,
@@ -154,9 +156,19 @@ impl Broker {
         let mut echo = self.listen(&inbox).await?;
         let said = self.client.publish(inbox, Vec::<u8>::new().into()).await;
         said.map_err(|error| self.failed(error))?;
-        match tokio::time::timeout(ECHO, echo.next()).await {
-            Ok(Some(_)) => Ok(()),
-            _ => Err(self.failed("it gives nothing back")),
+        let until = Instant::now() + ECHO;
+        loop {
+            match tokio::time::timeout(ECHO_LOOK, echo.next()).await {
+                Ok(Some(_)) => return Ok(()),
+                _ if self.objection().is_some() => {
+                    return Err(self.failed(
+                        "this user may not do what an agent does; its password may be that of \
+                         those who ask agents",
+                    ));
+                }
+                Err(_) if Instant::now() < until => {}
+                _ => return Err(self.failed("it gives nothing back")),
+            }
         }
     }
 
@@ -389,6 +401,15 @@ fn decoded(text: &str) -> String {
     }
     bytes.extend_from_slice(rest.as_bytes());
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// In our words where those of the client name no cause.
+fn why_not_connected(said: &str) -> String {
+    // What answers to a TLS handshake, and not in TLS.
+    match said.contains("InvalidContentType") {
+        true => "it does not speak TLS; nats://HOST:PORT reaches one in clear".to_owned(),
+        false => said.to_owned(),
+    }
 }
 
 /// Whether the message says that nobody listens where its question went.

@@ -49,6 +49,8 @@ pub(super) struct Load<'a> {
     edges: VecDeque<(Edge, u64)>,
     is_stopped: bool,
     has_begun: bool,
+    /// Whether there was a connection to the broker when that was last looked at.
+    is_connected: bool,
     /// When it begins, by this machine's clock in nanoseconds since 1970; 0 before that is known.
     start: u64,
     /// How often the connection had been lost when it began.
@@ -90,6 +92,7 @@ impl<'a> Load<'a> {
             edges: VecDeque::new(),
             is_stopped: false,
             has_begun: false,
+            is_connected: true,
             start: 0,
             losses: broker.losses(),
             looked: Instant::now(),
@@ -248,6 +251,7 @@ impl<'a> Load<'a> {
             if self.was_disturbed() {
                 return Err(self.not_begun());
             }
+            self.tell_connection();
             self.find_lost().await?;
             if is_far(&self.roll) {
                 break;
@@ -290,6 +294,15 @@ impl<'a> Load<'a> {
             self.ears.edge(edge, at);
         }
         LOOK
+    }
+
+    /// Tells that the connection to the broker was lost, and that there is one again.
+    fn tell_connection(&mut self) {
+        let is_connected = self.coordinator.broker.is_connected();
+        if is_connected != self.is_connected {
+            self.is_connected = is_connected;
+            self.ears.connection(is_connected);
+        }
     }
 
     async fn hear(&mut self, news: Option<crate::broker::Message>) -> Result<(), FleetError> {

@@ -7,10 +7,9 @@ mod load;
 mod missing;
 mod roll;
 mod talk;
+mod wanted;
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -26,6 +25,8 @@ pub use self::load::window;
 use self::missing::Missing;
 use self::roll::Roll;
 pub use self::talk::{Said, Talk};
+pub use self::wanted::Wanted;
+use self::wanted::{has_namesake, select};
 use crate::broker::{Access, Broker, is_nobody, runtime};
 use crate::clock::{Clock, RoundTrip};
 use crate::error::FleetError;
@@ -41,39 +42,6 @@ const FREE: Duration = Duration::from_secs(20);
 const PREPARED_ANEW: u32 = 3;
 /// So often it is looked whether a person wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// Which agents are wanted.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Wanted {
-    /// All with this label.
-    Labelled(String, String),
-    /// The one of this name.
-    Named(Name),
-}
-
-impl FromStr for Wanted {
-    type Err = String;
-
-    /// `NAME`, or `KEY=VALUE` for a label.
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            None => text.parse().map(Self::Named),
-            Some((key, value)) if !key.is_empty() => {
-                Ok(Self::Labelled(key.to_owned(), value.to_owned()))
-            }
-            Some(_) => Err(format!("'{text}': a label is KEY=VALUE")),
-        }
-    }
-}
-
-impl fmt::Display for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Labelled(key, value) => write!(f, "with the label {key}={value}"),
-            Self::Named(name) => write!(f, "'{name}'"),
-        }
-    }
-}
 
 /// An agent that is there.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,6 +95,12 @@ pub trait Ears {
 
     /// Its window begins or ends, by this machine's clock in nanoseconds since 1970.
     fn edge(&mut self, edge: Edge, at: u64);
+
+    /// The connection to the broker was lost, or is there again: agents go on with what they do,
+    /// and are not heard meanwhile.
+    fn connection(&mut self, is_there: bool) {
+        let _nobody_is_told = is_there;
+    }
 }
 
 /// An edge of the measured window.
@@ -188,18 +162,27 @@ impl Coordinator {
         })
     }
 
-    /// All agents that are there, by name.
+    /// All agents that are there, by name. What is asked of one whose name others have, too, all of
+    /// them answer: their clocks are not known.
     ///
     /// # Errors
     ///
-    /// The broker is gone, or two agents have one name.
-    pub fn list(&self) -> Result<Vec<Seen>, FleetError> {
+    /// The broker is gone.
+    pub fn list(&self) -> Result<Vec<(Announcement, Option<Clock>)>, FleetError> {
         self.runtime.block_on(async {
-            let mut seen = Vec::new();
-            for announcement in self.greet().await? {
-                seen.push(self.look(announcement).await?);
+            let found = self.greet().await?;
+            let alone: Vec<bool> = found.iter().map(|one| !has_namesake(one, &found)).collect();
+            let mut listed = Vec::new();
+            for (announcement, is_alone) in found.into_iter().zip(alone) {
+                listed.push(match is_alone {
+                    true => {
+                        let seen = self.look(announcement).await?;
+                        (seen.announcement, Some(seen.clock))
+                    }
+                    false => (announcement, None),
+                });
             }
-            Ok(seen)
+            Ok(listed)
         })
     }
 
@@ -387,13 +370,7 @@ impl Coordinator {
             return Err(self.broker.failed("this user may not ask agents"));
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
-        match found.windows(2).find(|two| two[0].name == two[1].name) {
-            None => Ok(found),
-            Some(two) => Err(FleetError::agent(
-                two[0].name.as_str(),
-                "two agents have this name: start one of them with another --name",
-            )),
-        }
+        Ok(found)
     }
 
     /// Measures how far its clock is away.
@@ -457,28 +434,6 @@ fn in_time(seen: &Seen) -> Result<(), FleetError> {
     why.map_or(Ok(()), |why| {
         Err(FleetError::agent(seen.announcement.name.as_str(), why))
     })
-}
-
-/// Those of `found` that are wanted.
-fn select(found: Vec<Announcement>, wanted: &[Wanted]) -> Result<Vec<Announcement>, FleetError> {
-    let is = |one: &Announcement, wanted: &Wanted| match wanted {
-        Wanted::Labelled(key, value) => one.labels.get(key) == Some(value),
-        Wanted::Named(name) => one.name == *name,
-    };
-    let is_there = |wanted: &&Wanted| found.iter().any(|one| is(one, wanted));
-    if let Some(missing) = wanted.iter().find(|wanted| !is_there(wanted)) {
-        let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
-        let there = match names.is_empty() {
-            true => "there is none at all".to_owned(),
-            false => format!("there are {}", names.join(", ")),
-        };
-        return Err(FleetError::Agents(format!(
-            "there is no agent {missing} ({there}): start one \
-             with triathlon agent --nats URL --targets ADDRESSES, and --name or --labels"
-        )));
-    }
-    let is_wanted = |one: &Announcement| wanted.iter().any(|wanted| is(one, wanted));
-    Ok(found.into_iter().filter(is_wanted).collect())
 }
 
 #[cfg(test)]

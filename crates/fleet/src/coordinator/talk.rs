@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use model::Span;
 use tokio::time::{sleep, timeout};
 
-use super::{Coordinator, LOOK, Seen, in_time};
+use super::{Coordinator, LOOK, Seen, Wanted, in_time, select};
 use crate::broker::{Message, Subscriber, is_nobody};
 use crate::clock::Clock;
 use crate::desk::STARTS_NONE;
@@ -66,16 +66,14 @@ impl Coordinator {
     pub fn starter(&self, name: &Name, patience: Duration) -> Result<Seen, FleetError> {
         self.runtime.block_on(async {
             let until = Instant::now() + patience;
-            let mut announcement = match self.hello(name).await {
-                Err(FleetError::Agent { .. }) => {
-                    return Err(FleetError::Agents(format!(
-                        "there is no agent '{name}': start one on the machine of the servers with \
-                         triathlon agent --nats URL --name {name} --role server \
-                         --may-start-servers"
-                    )));
-                }
-                found => found?,
-            };
+            let found = self.greet().await?;
+            if !found.iter().any(|one| one.name == *name) {
+                return Err(FleetError::Agents(format!(
+                    "there is no agent '{name}': start one on the machine of the servers with \
+                     triathlon agent --nats URL --name {name} --role server --may-start-servers"
+                )));
+            }
+            let mut announcement = select(found, &[Wanted::Named(name.clone())])?.remove(0);
             while announcement.busy.is_some() && Instant::now() < until {
                 sleep(LOOK * 10).await;
                 announcement = self.hello(name).await?;

@@ -51,6 +51,25 @@ fn agents_are_wanted_by_name_or_by_label() {
 }
 
 #[test]
+fn a_name_that_two_agents_have_matters_to_those_who_want_it() {
+    let found = || {
+        vec![
+            announcement("a", "one"),
+            announcement("b", "two"),
+            announcement("b", "three"),
+        ]
+    };
+    assert_eq!(select(found(), &wanted("a")).unwrap().len(), 1);
+    for text in ["b", "a,b"] {
+        let said = select(found(), &wanted(text)).unwrap_err().to_string();
+        assert!(
+            said.contains("agent 'b': two agents have this name"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn what_names_no_agent_is_refused() {
     assert!("a b".parse::<Wanted>().is_err());
     assert!("=x".parse::<Wanted>().is_err());

@@ -6,7 +6,8 @@
 
 use std::fmt::Write as _;
 
-use verdict::analysis::{Comparison, Racer, Rival};
+use model::Status;
+use verdict::analysis::{Comparison, Racer, Rival, rests_on_all};
 use verdict::pairs::Answer;
 
 use super::{escape, verdicts};
@@ -69,7 +70,7 @@ pub(super) fn picture(comparison: &Comparison, cells: &[Cell<'_>]) -> Option<Str
             let _ = write!(shown, " <small>{}</small>", escape(&interval));
         }
         html.push_str(&row(
-            &head(comparison, &rival.racer, cells),
+            &head(comparison, rival, cells),
             &axis.drawing(Some((ratio, ends, is_answer))),
             &shown,
             &comparison.answer(rival),
@@ -77,7 +78,7 @@ pub(super) fn picture(comparison: &Comparison, cells: &[Cell<'_>]) -> Option<Str
     }
     let reference = &comparison.reference;
     html.push_str(&row(
-        &head(comparison, reference, cells),
+        &point(comparison, reference, cells),
         &axis.drawing(None),
         "1",
         "the server that the others are compared with",
@@ -93,12 +94,36 @@ fn row(head: &str, drawing: &str, shown: &str, title: &str) -> String {
     )
 }
 
+/// A server's name with the verdict of what the row says about it. Rounds that were measured again
+/// may be worth more than the answer, which rests on all of them as they were first measured.
+fn head(comparison: &Comparison, rival: &Rival, cells: &[Cell<'_>]) -> String {
+    let of_point = status(comparison, &rival.racer, cells);
+    let is_worse = rival.is_spoilt() && of_point.is_none_or(|status| status < Status::Suspect);
+    if !is_worse {
+        return point(comparison, &rival.racer, cells);
+    }
+    format!(
+        "{} <span class=\"v suspect\" title=\"suspect, because it {}\">suspect \
+         <small>comparison</small></span>",
+        escape(&rival.racer.server),
+        rests_on_all(rival.unspoilt, rival.rounds()),
+    )
+}
+
 /// A server's name with the verdict of its point.
-fn head(comparison: &Comparison, racer: &Racer, cells: &[Cell<'_>]) -> String {
-    let mut of_it = cells.iter().filter(|cell| cell.server() == racer.server);
-    let cell = of_it.find(|cell| cell.rounds[0].id.load == comparison.load);
+fn point(comparison: &Comparison, racer: &Racer, cells: &[Cell<'_>]) -> String {
+    let cell = cell(comparison, racer, cells);
     let mark = cell.map_or_else(String::new, |cell| verdicts::mark(cell, true));
     format!("{} {mark}", escape(&racer.server))
+}
+
+fn status(comparison: &Comparison, racer: &Racer, cells: &[Cell<'_>]) -> Option<Status> {
+    cell(comparison, racer, cells).map(Cell::status)
+}
+
+fn cell<'a>(comparison: &Comparison, racer: &Racer, cells: &'a [Cell<'a>]) -> Option<&'a Cell<'a>> {
+    let mut of_it = cells.iter().filter(|cell| cell.server() == racer.server);
+    of_it.find(|cell| cell.rounds[0].id.load == comparison.load)
 }
 
 /// A logarithmic axis.

@@ -363,7 +363,7 @@ fn by_text<'a>(
 
 /// What a reader must know of an answer from `rounds` rounds of which only `unspoilt` are free of
 /// whatever else had the CPUs; the answer is the subject.
-pub(crate) fn rests_on_all(unspoilt: usize, rounds: usize) -> String {
+pub fn rests_on_all(unspoilt: usize, rounds: usize) -> String {
     if rounds == 1 {
         return "rests on the only round, which did not have the CPUs to itself".to_owned();
     }

@@ -170,8 +170,10 @@ fn trials_that_an_answer_rests_on_are_not_said_to_count_for_nothing() {
         let run = of_trials(trials);
         let flat = crate::text::lab(&run, crate::text::Style::default());
         let flat = flat.split_whitespace().collect::<Vec<_>>().join(" ");
-        (run.in_the_way().remove(0), flat)
+        (run.in_the_way().remove(0), flat, crate::html::page(&run))
     };
+    let mark = "suspect, because it rests on all 8 rounds as they were first measured, and only 2 \
+                of them had the CPUs to themselves\">suspect <small>comparison</small>";
     let spoil = |trials: &mut [Trial], rounds: u32| {
         for trial in trials {
             if trial.point.as_ref().unwrap().round <= rounds {
@@ -180,11 +182,16 @@ fn trials_that_an_answer_rests_on_are_not_said_to_count_for_nothing() {
         }
     };
     spoil(&mut trials, 1);
-    let (first, text) = said(&trials);
+    let (first, text, page) = said(&trials);
     assert!(first.ends_with("Those trials do not count."), "{first}");
+    assert!(
+        !page.contains(mark),
+        "the answer rests on seven good rounds"
+    );
     assert!(text.contains("Rounds that do not count: 1 of"), "{text}");
     spoil(&mut trials, 6);
-    let (first, text) = said(&trials);
+    let (first, text, page) = said(&trials);
+    assert_eq!(page.matches(mark).count(), 1, "beside the one rival");
     let expected = "Those trials count only where too few rounds are left without them.";
     assert!(first.ends_with(expected), "{first}");
     let expected = "Rounds that count although something spoilt them: 6 of nginx (CPU-08), 6 of \

@@ -6,11 +6,15 @@
 //!
 //! A piece costs 64 bytes, and there are as many as connections and copies together.
 
+mod copies;
+
 use std::fs::File;
+use std::io;
 use std::sync::Arc;
 
 use model::Mark;
 
+use self::copies::Copies;
 use super::{Refused, Settings, Source, Stored, Transmit};
 use crate::slots::{Key, Slots};
 
@@ -18,8 +22,7 @@ use crate::slots::{Key, Slots};
 #[derive(Debug)]
 pub(super) struct Outgoing {
     stored: Slots<Bytes>,
-    copies: Box<[u8]>,
-    copy_bytes: usize,
+    copies: Copies,
     free: Vec<u32>,
     pool: Pool,
     /// Copies that silent sends were made of in this turn.
@@ -81,17 +84,16 @@ pub(super) enum Rest<'a> {
 }
 
 impl Outgoing {
-    pub(super) fn new(settings: &Settings) -> Self {
-        let copy_bytes = settings.copy_bytes as usize;
-        Self {
+    /// Fails where there is not address space enough for all copies.
+    pub(super) fn new(settings: &Settings) -> io::Result<Self> {
+        Ok(Self {
             stored: Slots::new(16),
-            copies: vec![0; settings.copies as usize * copy_bytes].into_boxed_slice(),
-            copy_bytes,
+            copies: Copies::new(settings.copies, settings.copy_bytes)?,
             free: (0..settings.copies).rev().collect(),
             pool: Pool::new(settings.connections as usize + settings.copies as usize),
             lent: Vec::with_capacity(settings.copies as usize),
             condemned: Vec::new(),
-        }
+        })
     }
 
     pub(super) fn store(&mut self, bytes: Vec<u8>) -> Stored {
@@ -138,12 +140,12 @@ impl Outgoing {
                 (!bytes.discarded).then_some(Lent::Stored(stored))
             }
             Source::Copied(bytes) => {
-                if bytes.len() > self.copy_bytes {
+                if bytes.len() > self.copies.each() {
                     return None;
                 }
                 let length = u32::try_from(bytes.len()).ok()?;
                 let place = self.free.pop()?;
-                self.copy(place, bytes);
+                self.copies.write(place, bytes);
                 self.lent.push(place);
                 Some(Lent::Copied { place, length })
             }
@@ -155,10 +157,7 @@ impl Outgoing {
     #[inline]
     pub(super) fn lent(&self, lent: Lent) -> &[u8] {
         match lent {
-            Lent::Copied { place, length } => {
-                let start = place as usize * self.copy_bytes;
-                &self.copies[start..start + length as usize]
-            }
+            Lent::Copied { place, length } => self.copies.get(place, length as usize),
             Lent::Stored(stored) => {
                 let bytes = self.stored.get(stored.0);
                 bytes.map_or(&[], |bytes| &bytes.bytes)
@@ -193,11 +192,6 @@ impl Outgoing {
         })
     }
 
-    fn copy(&mut self, place: u32, bytes: &[u8]) {
-        let start = place as usize * self.copy_bytes;
-        self.copies[start..start + bytes.len()].copy_from_slice(bytes);
-    }
-
     /// Takes hold of what `transmit` names.
     #[inline]
     pub(super) fn piece(&mut self, transmit: Transmit<'_>) -> Result<Piece, Refused> {
@@ -211,11 +205,11 @@ impl Outgoing {
                 (Content::Stored(key), bytes.bytes.len() as u64)
             }
             Source::Copied(bytes) => {
-                if bytes.len() > self.copy_bytes {
+                if bytes.len() > self.copies.each() {
                     return Err(Refused::TooLong);
                 }
                 let place = self.free.pop().ok_or(Refused::Buffers)?;
-                self.copy(place, bytes);
+                self.copies.write(place, bytes);
                 (Content::Copied(place), bytes.len() as u64)
             }
             Source::File {
@@ -250,9 +244,8 @@ impl Outgoing {
                 Rest::Bytes(&bytes[to_usize(piece.done)..])
             }
             Content::Copied(place) => {
-                let start = *place as usize * self.copy_bytes;
-                let range = start + to_usize(piece.done)..start + to_usize(piece.length);
-                Rest::Bytes(&self.copies[range])
+                let bytes = self.copies.get(*place, to_usize(piece.length));
+                Rest::Bytes(&bytes[to_usize(piece.done)..])
             }
             Content::File(file, offset) => {
                 Rest::File(file, offset + piece.done, piece.length - piece.done)

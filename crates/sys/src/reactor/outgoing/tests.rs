@@ -6,6 +6,7 @@ fn outgoing() -> Outgoing {
         copies: 2,
         copy_bytes: 4,
     })
+    .unwrap()
 }
 
 fn bytes_of(outgoing: &Outgoing, piece: &Piece) -> Vec<u8> {
@@ -67,7 +68,8 @@ fn queues_share_the_pool_and_keep_their_order() {
         connections: 4,
         copies: 4,
         copy_bytes: 1,
-    });
+    })
+    .unwrap();
     for round in 0..3 {
         let mut one = queue_of(&mut outgoing, &[2, 3]);
         let mut two = queue_of(&mut outgoing, &[5, 6, 7]);

@@ -99,7 +99,7 @@ impl Readiness {
             events: Events::with_capacity(EVENTS_MAX),
             connections: Slots::new(settings.connections),
             listeners: Vec::new(),
-            outgoing: Outgoing::new(settings),
+            outgoing: Outgoing::new(settings)?,
             ready: VecDeque::with_capacity(places + 64),
             queued: vec![false; places],
             batch: 0,

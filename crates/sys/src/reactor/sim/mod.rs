@@ -72,7 +72,7 @@ impl Sim {
             now: Instant::ZERO + Span::from_s(1),
             server,
             connections: Slots::new(settings.connections),
-            outgoing: Outgoing::new(settings),
+            outgoing: Outgoing::new(settings).expect("address space for a simulation"),
             agenda: BinaryHeap::new(),
             entries: 0,
             asked: VecDeque::new(),

@@ -152,7 +152,7 @@ impl Uring {
         let mut uring = Self {
             ring,
             buffers,
-            outgoing: Outgoing::new(settings),
+            outgoing: Outgoing::new(settings).map_err(error)?,
             connections: Slots::new(places),
             names: operations::Names::new(places),
             unix: None,
@@ -462,8 +462,9 @@ impl Drop for Uring {
         // kernel not be able to say so, the memory stays where it is.
         self.loan = None;
         self.carry_out();
-        if self.ring.cancel_all().is_err() {
-            let memory = Outgoing::new(&Settings::NOTHING);
+        if self.ring.cancel_all().is_err()
+            && let Ok(memory) = Outgoing::new(&Settings::NOTHING)
+        {
             std::mem::forget(std::mem::replace(&mut self.outgoing, memory));
         }
         loop {

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use fleet::{Access, Announcement, Coordinator, Limits, Name, Role, Seen};
+use fleet::clock::Clock;
+use fleet::{Access, Announcement, Coordinator, Limits, Name, Role};
 use model::{Prefix, Span};
 use sys::process::Interrupt;
 
@@ -206,16 +207,19 @@ pub(crate) fn name_of_this_machine() -> String {
 struct Listed<'a> {
     #[serde(flatten)]
     announcement: &'a Announcement,
-    clock_offset_ns: i64,
-    clock_offset_within_ns: Span,
+    /// None, as the other, where several agents have its name: each would answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_offset_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_offset_within_ns: Option<Span>,
 }
 
-impl<'a> From<&'a Seen> for Listed<'a> {
-    fn from(seen: &'a Seen) -> Self {
+impl<'a> From<&'a (Announcement, Option<Clock>)> for Listed<'a> {
+    fn from((announcement, clock): &'a (Announcement, Option<Clock>)) -> Self {
         Self {
-            announcement: &seen.announcement,
-            clock_offset_ns: seen.clock.offset_ns,
-            clock_offset_within_ns: seen.clock.within,
+            announcement,
+            clock_offset_ns: clock.map(|clock| clock.offset_ns),
+            clock_offset_within_ns: clock.map(|clock| clock.within),
         }
     }
 }
@@ -231,15 +235,26 @@ fn list(broker: &Broker, json: bool) -> anyhow::Result<Exit> {
         out::write_json(&listed)?;
         return Ok(Exit::Done);
     }
-    for one in &seen {
-        out::line(line(one))?;
+    let mut namesakes: Vec<&str> = seen
+        .iter()
+        .filter(|(_, clock)| clock.is_none())
+        .map(|(one, _)| one.name.as_str())
+        .collect();
+    namesakes.dedup();
+    for name in namesakes {
+        out::note(&format!(
+            "several agents are called {name}, and no load can use one of them: start all but one \
+             with another --name"
+        ));
+    }
+    for (one, clock) in &seen {
+        out::line(line(one, *clock))?;
     }
     Ok(Exit::Done)
 }
 
-/// One agent, for people.
-fn line(seen: &Seen) -> String {
-    let one = &seen.announcement;
+/// One agent, for people; its clock is not known where others have its name.
+fn line(one: &Announcement, clock: Option<Clock>) -> String {
     let mut parts = vec![
         format!("role {}", one.role.name()),
         verdict::words::plural(one.cpus.len() as u64, "CPU"),
@@ -274,9 +289,11 @@ fn line(seen: &Seen) -> String {
             .iter()
             .map(|(key, value)| format!("{key}={value}")),
     );
-    let sign = if seen.clock.offset_ns < 0 { '-' } else { '+' };
-    let away = Span::from_ns(seen.clock.offset_ns.unsigned_abs());
-    parts.push(format!("clock {sign}{away} within {}", seen.clock.within));
+    parts.extend(clock.map(|clock| {
+        let sign = if clock.offset_ns < 0 { '-' } else { '+' };
+        let away = Span::from_ns(clock.offset_ns.unsigned_abs());
+        format!("clock {sign}{away} within {}", clock.within)
+    }));
     let kept = one.environment.timekeeping.as_ref();
     parts.extend(kept.map(verdict::words::timekeeping));
     format!("{}: {}", one.name, parts.join(", "))

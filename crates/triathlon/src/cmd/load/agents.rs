@@ -242,6 +242,20 @@ impl Ears for Waiting<'_> {
             Edge::End => Phase::Drain,
         });
     }
+
+    fn connection(&mut self, is_there: bool) {
+        let text = match is_there {
+            true => "the NATS server is there again",
+            false => {
+                "the connection to the NATS server is lost: agents go on with their parts, and it \
+                 is tried again until it is there (Ctrl-C: no longer)"
+            }
+        };
+        match &mut self.view {
+            Some(view) => view.say(text),
+            None => out::note(text),
+        }
+    }
 }
 
 /// Who makes what, for whoever watches.

@@ -126,6 +126,16 @@ impl View {
         out::progress(self.draw());
     }
 
+    /// Says `text` above the lines, where it stays.
+    pub(super) fn say(&mut self, text: &str) {
+        out::progress(self.above(text));
+    }
+
+    fn above(&mut self, text: &str) -> String {
+        let erased = self.erase();
+        format!("{erased}{text}\n{}", self.draw())
+    }
+
     fn add_agents(&mut self, interval: &Interval) {
         // A load of a count has no other sign of it.
         self.phase = self.phase.max(Phase::Measurement);
@@ -188,12 +198,18 @@ impl View {
             Phase::Done => Vec::new(),
             _ => self.lines(),
         };
-        let up = match self.drawn {
+        let erased = self.erase();
+        self.drawn = lines.len();
+        erased + &lines.join("\n")
+    }
+
+    /// What takes the lines away that stand there.
+    fn erase(&mut self) -> String {
+        let up = match std::mem::take(&mut self.drawn) {
             0 | 1 => String::new(),
             lines => format!("\x1b[{}A", lines - 1),
         };
-        self.drawn = lines.len();
-        format!("\r{up}\x1b[J{}", lines.join("\n"))
+        format!("\r{up}\x1b[J")
     }
 
     /// Each fits the width of the terminal.
@@ -389,6 +405,21 @@ mod tests {
     }
 
     /// What two agents told of so many seconds of ten, of the last without one of them.
+    #[test]
+    fn what_is_said_stays_above_the_lines() {
+        let mut view = ten_seconds(60, true);
+        view.draw();
+        let count = view.drawn;
+        assert!(count > 1);
+        let said = view.above("the connection is lost");
+        let up = format!(
+            "\r\x1b[{}A\x1b[Jthe connection is lost\n\r\x1b[J",
+            count - 1
+        );
+        assert!(said.starts_with(&up), "{said:?}");
+        assert_eq!(view.drawn, count);
+    }
+
     #[test]
     fn what_agents_tell_is_drawn_and_so_is_who_is_missing() {
         let mut view = ten_seconds(60, true);

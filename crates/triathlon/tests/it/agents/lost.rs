@@ -144,8 +144,14 @@ fn a_broker_that_is_killed_and_started_again_is_survived() {
             .count()
     };
     wait_until("the load has been made", || generators() == 0);
+    wait_until("whoever asked says what it waits for", || {
+        load.stderr()
+            .contains("the connection to the NATS server is lost")
+    });
     nats.start_again();
     let run = load.finish().expect_measured();
+    let again = "the NATS server is there again";
+    assert!(run.stderr.contains(again), "{run:#?}");
     all_is_there(&run.trial());
     nothing_is_kept(&name, &nats.url());
 }

@@ -46,6 +46,34 @@ fn a_broker_that_is_not_there_is_told() {
     run.expect_complaint(&["cannot connect to the NATS server", &url]);
 }
 
+/// Whoever may ask agents may not be one, and is told so, and not kept waiting.
+#[test]
+fn an_agent_with_the_url_of_those_who_ask_is_told() {
+    let name = "an_agent_with_the_url_of_those_who_ask_is_told";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let (_nats, [_theirs, ours]) = Nats::start_as_written(&nats, "");
+    let words = ["agent", "--nats", &ours, "--targets", "127.0.0.0/8"];
+    let run = triathlon(words).expect_code(1);
+    run.expect_complaint(&[
+        "this user may not do what an agent does",
+        "permissions violation",
+    ]);
+}
+
+#[test]
+fn a_broker_in_clear_that_is_asked_for_tls_is_told() {
+    let name = "a_broker_in_clear_that_is_asked_for_tls_is_told";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let nats = Nats::start(&nats, "");
+    let url = nats.url().replacen("nats://", "tls://", 1);
+    let run = triathlon(["agent", "list", "--nats", &url]).expect_code(1);
+    run.expect_complaint(&["it does not speak TLS", "nats://HOST:PORT"]);
+}
+
 #[test]
 fn targets_that_the_owner_did_not_name_are_refused() {
     let name = "targets_that_the_owner_did_not_name_are_refused";
@@ -136,8 +164,18 @@ fn agents_that_are_not_there_or_at_work_are_told() {
     let namesake = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
     let two = ["agent 'a'", "two agents have this name"];
     refused("--agents a -n 1", 1, &two);
-    drop(namesake);
     let _second = agent(&nats.url(), "b", "--targets 127.0.0.0/8");
+    // Both are listed, and the others are used as ever.
+    let listed = triathlon(["agent", "list", "--nats", &nats.url()]).expect_code(0);
+    assert_eq!(listed.stdout.lines().count(), 3, "{listed:#?}");
+    let clocks = listed.stdout.matches("clock ").count();
+    assert_eq!(clocks, 1, "nobody knows which of two answers: {listed:#?}");
+    assert!(
+        listed.stderr.contains("several agents are called a"),
+        "{listed:#?}"
+    );
+    load_by(&server.url(), &nats.url(), "--agents b -t 1 -c 2 -n 10").expect_measured();
+    drop(namesake);
     let few = "--agents a,b -t 1 -c 2 -n 10";
     refused(few, 2, &["--agents", "1 thread for 2 agents"]);
     let flags = "--agents a -t 1 -c 1 -R 100 -d 10m";

@@ -49,6 +49,14 @@ fn what_keeps_it_from_starting_is_told() {
     }
 }
 
+/// Room for the answers of all of them at once is more memory than most machines have; hardly any of
+/// it is ever used.
+#[test]
+fn a_server_has_room_for_a_million_connections() {
+    let server = Served::start(&[("a", b"a")], "--connections 1000000 --backend readiness");
+    assert_eq!(server.ask("GET", "/a", "").status, 200);
+}
+
 #[test]
 fn two_servers_never_share_a_port() {
     let first = Served::start(&[("a", b"a")], "");
