@@ -35,6 +35,10 @@ struct Slot {
     bytes_received: AtomicU64,
     bytes_sent: AtomicU64,
     outcomes: [AtomicU64; Outcome::ALL.len()],
+    /// Of the response times: the shortest, the longest, and how many were longer than all known.
+    shortest_ns: AtomicU64,
+    longest_ns: AtomicU64,
+    censored: AtomicU64,
     buckets: AtomicU64,
     values: Box<[AtomicU64]>,
     counts: Box<[AtomicU64]>,
@@ -54,6 +58,9 @@ impl Default for Slot {
             bytes_received: AtomicU64::new(0),
             bytes_sent: AtomicU64::new(0),
             outcomes: Default::default(),
+            shortest_ns: AtomicU64::new(0),
+            longest_ns: AtomicU64::new(0),
+            censored: AtomicU64::new(0),
             buckets: AtomicU64::new(0),
             values: zeroes(),
             counts: zeroes(),
@@ -74,7 +81,7 @@ pub struct Published {
     pub failures: u64,
     /// Connections open.
     pub connections: u64,
-    /// Response times of the right answers.
+    /// Response times: those of what failed count as longer than all others.
     pub response_time: Distribution,
     /// What else happened in it; none where whoever told of it did not say.
     pub counts: Option<Box<Counts>>,
@@ -123,6 +130,33 @@ impl Published {
     }
 }
 
+impl Slot {
+    /// The response times of the interval: a bucket stands for all in it, and the two ends are what
+    /// they are.
+    fn response_time(&self) -> Distribution {
+        let get = |place: &AtomicU64| place.load(Ordering::Relaxed);
+        let (shortest, longest) = (get(&self.shortest_ns), get(&self.longest_ns));
+        let mut times = Distribution::new(Shape::INTERVAL);
+        let used = usize::try_from(get(&self.buckets)).unwrap_or(0);
+        for (place, (value, count)) in self.values.iter().zip(&self.counts).take(used).enumerate() {
+            // Whoever is overtaken reads what does not fit together, and throws it away.
+            let value = get(value).min(longest).max(shortest);
+            let mut count = get(count);
+            if place + 1 == used && count > 0 {
+                times.record(Span::from_ns(longest));
+                count -= 1;
+            }
+            if place == 0 && count > 0 {
+                times.record(Span::from_ns(shortest));
+                count -= 1;
+            }
+            times.record_n(Span::from_ns(value), count);
+        }
+        times.record_censored_n(get(&self.censored));
+        times
+    }
+}
+
 impl Progress {
     /// Publishes a finished interval. For the one worker that owns this.
     pub fn publish(&self, interval: &Interval, connections: u32) {
@@ -151,6 +185,10 @@ impl Progress {
             used = place as u64 + 1;
         }
         set(&slot.buckets, used);
+        let times = &interval.response_time;
+        set(&slot.shortest_ns, times.min().unwrap_or_default().as_ns());
+        set(&slot.longest_ns, times.max().unwrap_or_default().as_ns());
+        set(&slot.censored, times.censored());
         self.complete.store(number + 1, Ordering::Release);
     }
 
@@ -166,11 +204,7 @@ impl Progress {
         }
         let slot = &self.slots[usize::from(number % 2 == 1)];
         let get = |place: &AtomicU64| place.load(Ordering::Relaxed);
-        let mut response_time = Distribution::new(Shape::INTERVAL);
-        let used = usize::try_from(get(&slot.buckets)).unwrap_or(0);
-        for (value, count) in slot.values.iter().zip(&slot.counts).take(used) {
-            response_time.record_n(Span::from_ns(get(value)), get(count));
-        }
+        let response_time = slot.response_time();
         let mut outcomes = OutcomeCounts::default();
         for (outcome, place) in Outcome::ALL.into_iter().zip(&slot.outcomes) {
             outcomes[outcome] = get(place);
@@ -216,6 +250,44 @@ mod tests {
         progress.publish(&interval, 1);
         let read = progress.read(0).unwrap();
         assert_eq!((read.ok, read.failures), (5, 4));
+    }
+
+    /// A line of `--series` says the same while the run goes on and when it is over.
+    #[test]
+    fn times_are_published_as_the_record_has_them() {
+        let progress = Progress::default();
+        let mut number = 0;
+        let mut check = |spans: &[u64], censored: u64| {
+            let mut interval = Interval::new(Span::ZERO, Span::from_s(1));
+            for ns in spans {
+                interval.response_time.record(Span::from_ns(*ns));
+            }
+            interval.response_time.record_censored_n(censored);
+            progress.publish(&interval, 1);
+            let read = progress.read(number).unwrap().response_time;
+            number += 1;
+            let of = |times: &Distribution| {
+                let quantiles = [0.0, 0.5, 0.9, 0.99, 1.0].map(|q| times.quantile(q));
+                (
+                    times.count(),
+                    times.censored(),
+                    times.min(),
+                    times.max(),
+                    quantiles,
+                )
+            };
+            assert_eq!(
+                of(&read),
+                of(&interval.response_time),
+                "{spans:?}, {censored}"
+            );
+        };
+        check(&[], 0);
+        check(&[], 3);
+        check(&[5_602_154], 0);
+        check(&[1_234_567, 5_602_154], 0);
+        check(&[305_123, 306_456, 1_950_789, 4_012_345], 4);
+        check(&[777_777; 5], 1);
     }
 
     #[test]

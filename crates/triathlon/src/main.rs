@@ -8,6 +8,7 @@ mod exit;
 mod lua;
 mod out;
 mod secrets;
+mod shell;
 mod tool;
 mod tools;
 mod whole;

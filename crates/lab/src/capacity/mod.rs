@@ -248,6 +248,16 @@ impl<L: Level> Search<L> {
         self.trials
     }
 
+    /// What is known before the answer: the highest load that met the objective, in one trial or
+    /// more, and the lowest that did not.
+    pub fn so_far(&self) -> Ending<L> {
+        let (lower, upper) = self.bounds();
+        Ending::Undecided {
+            lower: lower.or(self.scout_met),
+            upper: upper.or(self.scout_missed),
+        }
+    }
+
     /// The next trial, or the answer.
     pub fn step(&mut self) -> Result<Step<L>, Ending<L>> {
         if self.spoilt >= SPOILT_MAX

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Trial;
-use model::point::{CERTIFICATE, HANDSHAKE, NETWORK, PROTOCOL, PointId};
+use model::point::{CERTIFICATE, CORES, HANDSHAKE, NETWORK, PROTOCOL, PointId};
 use model::trial::Ceiling;
 
 /// The responder was the limit where its CPUs were busier than this ...
@@ -11,11 +11,14 @@ const RESPONDER_BUSY: f64 = 0.95;
 /// ... while ours were less busy than this (glossary).
 const GENERATOR_BUSY: f64 = 0.90;
 
-/// Ceilings of one round, by what they are the ceiling for, and connections.
+/// Ceilings of one round, by what they are the ceiling for, connections, and attempt.
 #[derive(Clone, Debug, Default)]
 pub struct Ceilings {
-    measured: BTreeMap<Place, BTreeMap<u32, (f64, bool)>>,
+    measured: BTreeMap<Place, BTreeMap<u32, Attempts>>,
 }
+
+/// By attempt: the rate, and whether it is a lower bound.
+type Attempts = BTreeMap<u32, (f64, bool)>;
 
 /// What a ceiling holds for.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -43,39 +46,48 @@ impl Ceilings {
         let Some(point) = trial.point.as_ref().filter(|point| point.ceiling) else {
             return;
         };
-        let cores = trial
-            .context
-            .server
-            .as_ref()
-            .map_or(1, |server| server.workers);
+        // The responder has no more workers than there are CPUs, whatever was asked for.
+        let asked = point.id.value(CORES).map(ToString::to_string);
+        let started = trial.context.server.as_ref().map(|server| server.workers);
+        let cores = asked.and_then(|text| text.parse().ok()).or(started);
+        let cores = cores.unwrap_or(1);
         self.measured
             .entry(Place::of(&point.id, cores))
             .or_default()
+            .entry(point.id.connections())
+            .or_default()
             .insert(
-                point.id.connections(),
+                point.attempt,
                 (trial.record.achieved_rate, responder_was_the_limit(trial)),
             );
     }
 
-    /// The ceiling of a point whose server has so many cores: between two numbers of connections
-    /// that were measured, on the straight line over their logarithm; beyond them, the nearest.
-    pub fn at(&self, cores: u32, id: &PointId) -> Option<Ceiling> {
+    /// The ceiling of a point whose server has so many cores, for what was measured in `attempt`:
+    /// between two numbers of connections that were measured, on the straight line over their
+    /// logarithm; beyond them, the nearest. Of a number that was measured again it is the attempt
+    /// that was made beside it, or the last one before.
+    pub fn at(&self, cores: u32, id: &PointId, attempt: u32) -> Option<Ceiling> {
         let connections = id.connections();
         let curve = self.measured.get(&Place::of(id, cores))?;
-        let below = curve.range(..=connections).next_back();
-        let above = curve.range(connections..).next();
+        let of_attempt = |(connections, attempts): (&u32, &Attempts)| {
+            let before = attempts.range(..=attempt).next_back();
+            let one = before.or_else(|| attempts.first_key_value())?;
+            Some((*connections, *one.1))
+        };
+        let below = curve.range(..=connections).next_back().and_then(of_attempt);
+        let above = curve.range(connections..).next().and_then(of_attempt);
         let (rate, at_least) = match (below, above) {
             (Some((low, (rate_low, least_low))), Some((high, (rate_high, least_high))))
                 if low != high =>
             {
                 let log = |count: u32| f64::from(count).ln();
-                let part = (log(connections) - log(*low)) / (log(*high) - log(*low));
+                let part = (log(connections) - log(low)) / (log(high) - log(low));
                 (
                     rate_low + (rate_high - rate_low) * part,
-                    *least_low || *least_high,
+                    least_low || least_high,
                 )
             }
-            (Some((_, known)), _) | (None, Some((_, known))) => *known,
+            (Some((_, known)), _) | (None, Some((_, known))) => known,
             (None, None) => return None,
         };
         Some(Ceiling {

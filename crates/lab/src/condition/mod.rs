@@ -394,16 +394,15 @@ pub fn owner_of(proc: &Path, port: u16) -> Option<u32> {
     owner(proc, listeners.iter().map(|one| one.inode).collect())
 }
 
-/// The process that takes datagrams on `port`; none if nobody does or it is not readable.
-pub fn owner_of_datagrams(proc: &Path, port: u16) -> Option<u32> {
-    let receivers = socket::receivers(proc, port).ok()?;
+/// The process that takes datagrams at `address`; none if nobody does or it is not readable.
+pub fn owner_of_datagrams_at(proc: &Path, address: SocketAddr) -> Option<u32> {
+    let receivers = socket::receivers_at(proc, address).ok()?;
     owner(proc, receivers.iter().map(|one| one.inode).collect())
 }
 
 /// The process that answers at `address`; none if nobody does or it is not readable.
 pub fn owner_at(proc: &Path, address: SocketAddr) -> Option<u32> {
-    let mut listeners = socket::listeners(address.port()).ok()?;
-    listeners.retain(|listener| listener.answers(address.ip()));
+    let listeners = socket::listeners_at(address).ok()?;
     owner(proc, listeners.iter().map(|one| one.inode).collect())
 }
 

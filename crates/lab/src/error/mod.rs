@@ -41,7 +41,7 @@ pub enum LabError {
         why: String,
     },
     /// A file could not be written or read.
-    #[error("cannot {doing} {}: {}{}", path.display(), cause(source), hint(path, source))]
+    #[error("cannot {doing} {}: {}{}", path.display(), cause(source), hint(doing, path, source))]
     File {
         /// What was tried: `write`, `create`.
         doing: &'static str,
@@ -187,7 +187,7 @@ fn cause(error: &io::Error) -> String {
     }
 }
 
-fn hint(path: &Path, error: &io::Error) -> &'static str {
+fn hint(doing: &str, path: &Path, error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded
@@ -196,6 +196,9 @@ fn hint(path: &Path, error: &io::Error) -> &'static str {
             if is_temporary(path) =>
         {
             "; set TMPDIR to another folder (what was measured before is kept)"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem if doing == "lock" => {
+            "; name another file with --lock FILE"
         }
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded

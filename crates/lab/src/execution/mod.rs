@@ -12,7 +12,7 @@ mod warm;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::experiment::{Gap, Placement, Workload};
+use model::experiment::{Gap, Placement, Speech, Workload};
 use model::point::PLACEMENT;
 use model::trial::{Ceiling, Waited, Warming};
 use model::{Environment, Experiment, Manifest, Rate, Span, Trial};
@@ -149,6 +149,8 @@ struct Ground {
     site: Site,
     certificates: Certificates,
     servers: Vec<Option<Installed>>,
+    /// The cores of each and what it speaks: a ceiling is measured for them.
+    kinds: Vec<(u32, Speech)>,
     responder: Installed,
     templates: BTreeMap<String, String>,
 }
@@ -311,7 +313,7 @@ impl Lab<'_> {
         if trial.context.ceiling.is_some() || is_shared {
             return None;
         }
-        let mut ceiling = ceilings.at(variant.cores, &point.id)?;
+        let mut ceiling = ceilings.at(variant.cores, &point.id, point.attempt)?;
         ceiling.same_server = variant.product == "origin";
         Some(ceiling)
     }
@@ -325,7 +327,7 @@ impl Lab<'_> {
     ) -> Result<Vec<Gap>, LabError> {
         let mut gaps = Vec::new();
         let racers = (0..ground.servers.len()).map(Racer::Server);
-        let ceilings = sweep::ceilings(self.experiment);
+        let ceilings = sweep::ceilings(self.experiment, &|index| ground.servers[index].is_some());
         for racer in racers.chain(ceilings).collect::<Vec<_>>() {
             if ground.installed(racer).is_none() {
                 continue;
@@ -435,8 +437,10 @@ impl Ground {
 
     fn installed(&self, racer: Racer) -> Option<&Installed> {
         match racer {
-            Racer::Ceiling { .. } => {
-                Some(&self.responder).filter(|responder| !responder.version.is_empty())
+            Racer::Ceiling { cores, speech } => {
+                let mut there = self.servers.iter().zip(&self.kinds);
+                let is_for = there.any(|(one, kind)| one.is_some() && *kind == (cores, speech));
+                Some(&self.responder).filter(|one| is_for && !one.version.is_empty())
             }
             Racer::Server(index) => self.servers[index].as_ref(),
         }

@@ -208,10 +208,12 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
     programs::build(&site, lab.experiment, lab.search)?;
     let certificates = Certificates::make(&lab.scratch.path().join("tls"), lab.experiment)?;
     let templates = templates(lab.experiment)?;
+    let variants = lab.experiment.servers().iter();
     let ground = Ground {
         environment: Environment::default(),
         site,
         certificates,
+        kinds: variants.map(|one| (one.cores, one.speech)).collect(),
         servers,
         responder,
         templates,
@@ -288,7 +290,9 @@ impl Lab<'_> {
             .installed(racer)
             .map_or("", |installed| installed.version.as_str());
         let label = match racer {
-            Racer::Ceiling { speech, .. } if sweep::ceilings(self.experiment).len() > 1 => {
+            Racer::Ceiling { speech, .. }
+                if sweep::ceilings(self.experiment, &|_| true).len() > 1 =>
+            {
                 format!("{CEILING} {}", speech.said())
             }
             Racer::Ceiling { .. } => CEILING.to_owned(),

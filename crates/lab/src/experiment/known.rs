@@ -2,10 +2,11 @@
 //!
 //! A product that is known and not installed is no mistake: it becomes a row.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use model::Experiment;
-use model::experiment::ServerFile;
+use model::experiment::{OneOrMany, ServerFile};
 
 use super::nearest;
 use crate::server::{Catalogue, Product};
@@ -63,7 +64,33 @@ pub(super) fn check(experiment: &Experiment, servers: &Catalogue) -> Result<(), 
             });
         }
     }
-    Ok(())
+    wrong_handler(experiment, servers).map_or(Ok(()), Err)
+}
+
+/// The first handler of a workload that no product has.
+fn wrong_handler(experiment: &Experiment, servers: &Catalogue) -> Option<Misnomer> {
+    let there: BTreeSet<String> = servers
+        .products()
+        .flat_map(|product| {
+            let [_, (_, handlers), ..] = product.supports();
+            handlers.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    let there: Vec<&str> = there.iter().map(String::as_str).collect();
+    for (index, workload) in experiment.file().workload.iter().enumerate() {
+        let mut handlers = workload.handler.iter().flat_map(OneOrMany::as_slice);
+        if let Some(stranger) = handlers.find(|name| !there.contains(&name.as_str())) {
+            return Some(Misnomer {
+                key: format!("workload[{index}].handler"),
+                why: format!(
+                    "no server has a handler '{stranger}'; there are {}",
+                    there.join(", ")
+                ),
+                nearest: nearest(stranger, there.iter().copied()).map(str::to_owned),
+            });
+        }
+    }
+    None
 }
 
 /// The first variant that the product does not have: why it is wrong, and the nearest that is not.

@@ -106,7 +106,7 @@ fn a_value_of_the_wrong_kind_is_told_what_may_stand_there() {
     check(
         "rounds = 6",
         "rounds = 0",
-        "x.toml:4: experiment.rounds: give at least 1",
+        "x.toml:4: experiment.rounds: give 1 to 10,000",
     );
     check(
         "cores = [1, 2]",
@@ -124,6 +124,48 @@ fn a_value_of_the_wrong_kind_is_told_what_may_stand_there() {
         "x.toml:20: load.connections: write a number, a list of numbers, or \
          { from = 10, to = 1000, step = 10 }",
     );
+}
+
+#[test]
+fn what_nobody_can_measure_or_tell_apart_is_refused() {
+    let check = |from: &str, to: &str, expected: &str| {
+        assert_eq!(error_of(&GOOD.replacen(from, to, 1), &[]), expected);
+    };
+    check(
+        "rounds = 6",
+        "rounds = 4000000000",
+        "x.toml:4: experiment.rounds: give 1 to 10,000",
+    );
+    check(
+        "access_log = \"on\"",
+        "label = \"ceiling\"",
+        "x.toml:13: server[1].label: what shows the generator's limit is called so: give another",
+    );
+    check(
+        "access_log = \"on\"",
+        "label = \"\"",
+        "x.toml:13: server[1].label: give 1 to 100 characters, not 0",
+    );
+    check(
+        "access_log = \"on\"",
+        "label = \"a\\u001bb\"",
+        "x.toml:13: server[1].label: give one line without control characters",
+    );
+    let unknown = error_of(
+        &GOOD.replacen(
+            "body = { bytes = 7 }",
+            "body = { bytes = 7 }\nhandler = \"cgic\"",
+            1,
+        ),
+        &[],
+    );
+    assert!(
+        unknown.starts_with(
+            "x.toml:18: workload[0].handler: no server has a handler 'cgic'; there are cache, cache-miss, cgi-c,"
+        ),
+        "{unknown}"
+    );
+    assert!(unknown.ends_with("did you mean 'cgi-c'?"), "{unknown}");
 }
 
 #[test]
@@ -227,7 +269,10 @@ fn a_wrong_override_is_told_as_such() {
         "rounds=1.5",
         "'rounds=1.5': rounds: write a whole number, 1 or more, not 1.5",
     );
-    check("rounds=0", "'rounds=0': experiment.rounds: give at least 1");
+    check(
+        "rounds=0",
+        "'rounds=0': experiment.rounds: give 1 to 10,000",
+    );
     check(
         "workload=small",
         "'workload=small': workload: this has keys of its own: name, body, site, \

@@ -105,11 +105,18 @@ pub fn named(name: &str) -> Result<Vec<(&'static Probe, Option<&'static Variant>
     };
     match probe.variants.iter().find(|one| one.name == wanted) {
         Some(variant) => Ok(vec![(probe, Some(variant))]),
-        None => Err(ProbeError::Unknown(format!(
-            "the probe '{}' has no variant '{wanted}'{}",
-            probe.name,
-            nearest(wanted, probe.variants.iter().map(|one| one.name))
-        ))),
+        None => {
+            let there: Vec<&str> = probe.variants.iter().map(|one| one.name).collect();
+            let near = nearest(wanted, there.iter().copied());
+            let there = match there.as_slice() {
+                [] => "it has none".to_owned(),
+                some => format!("there are {}", some.join(", ")),
+            };
+            Err(ProbeError::Unknown(format!(
+                "the probe '{}' has no variant '{wanted}'; {there}{near}",
+                probe.name
+            )))
+        }
     }
 }
 

@@ -38,6 +38,22 @@ pub enum Racer {
     Server(usize),
 }
 
+impl Racer {
+    /// Whether it can run, where the servers are there that `has` says: a ceiling is measured for
+    /// servers, and for none there is nothing to measure.
+    pub fn is_there(self, experiment: &Experiment, has: &dyn Fn(usize) -> bool) -> bool {
+        match self {
+            Self::Server(index) => has(index),
+            Self::Ceiling { cores, speech } => {
+                let mut servers = experiment.servers().iter().enumerate();
+                servers.any(|(index, server)| {
+                    (server.cores, server.speech) == (cores, speech) && has(index)
+                })
+            }
+        }
+    }
+}
+
 /// All that is measured once before anything is measured again.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Round {
@@ -365,10 +381,13 @@ fn reference(experiment: &Experiment, members: &[usize]) -> usize {
     *members.iter().find(is_it).unwrap_or(&members[0])
 }
 
-/// What servers speak, each with the fewest cores of those that do.
-pub(crate) fn ceilings(experiment: &Experiment) -> Vec<Racer> {
+/// What servers that are there speak, each with the fewest cores of those that do.
+pub(crate) fn ceilings(experiment: &Experiment, has: &dyn Fn(usize) -> bool) -> Vec<Racer> {
     let mut found = BTreeMap::new();
-    for server in experiment.servers() {
+    for (index, server) in experiment.servers().iter().enumerate() {
+        if !has(index) {
+            continue;
+        }
         let cores = found.entry(server.speech).or_insert(server.cores);
         *cores = server.cores.min(*cores);
     }

@@ -17,7 +17,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use pair::{Pair, Which};
-pub use support::{Support, support};
+pub use support::{Support, support, values_needed};
 pub use thin::Exact;
 
 use crate::units::Span;

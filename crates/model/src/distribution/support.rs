@@ -28,3 +28,13 @@ pub fn support(count: u64, q: f64) -> Support {
         Support::Firm
     }
 }
+
+/// How many values carry quantile `q`, thinly.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a positive number, and what is too large is the largest"
+)]
+pub fn values_needed(q: f64) -> u64 {
+    (BEYOND_SHOWN / (1.0 - q).min(q) - 1e-6).ceil() as u64
+}

@@ -49,6 +49,8 @@ pub const TWIN: &str = " twin";
 
 /// More points on one axis are a slip of the pen.
 const AXIS_MAX: usize = 10_000;
+/// Nor do more rounds end in anybody's life.
+const ROUNDS_MOST: u32 = 10_000;
 
 /// What is wrong with an experiment: which key, and why.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -346,8 +348,8 @@ fn check_header(header: &HeaderFile) -> Result<(), ExperimentError> {
             ),
         ));
     }
-    if header.rounds == 0 {
-        return Err(wrong("experiment.rounds", "give at least 1"));
+    if !(1..=ROUNDS_MOST).contains(&header.rounds) {
+        return Err(wrong("experiment.rounds", "give 1 to 10,000"));
     }
     if header.repeats > REPEATS_MAX {
         return Err(wrong("experiment.repeats", "give 0, 1 or 2"));

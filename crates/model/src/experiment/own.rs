@@ -167,11 +167,21 @@ fn times<T>(
         .collect()
 }
 
+/// The longest label.
+const LABEL_MOST: usize = 100;
+/// What trials of the ceiling have in the place of a label.
+const CEILING: &str = "ceiling";
+
 /// Refuses axes without values, and what no server can be told.
 pub(super) fn check(
     file: &ServerFile,
     key: &dyn Fn(&str) -> String,
 ) -> Result<(), ExperimentError> {
+    if let Some(label) = &file.label
+        && let Some(why) = wrong_label(label)
+    {
+        return Err(wrong(key("label"), why));
+    }
     let is_whole = |path: &String| path.starts_with('/');
     if !file.program.as_ref().is_none_or(is_whole) {
         return Err(wrong(key("program"), "give its whole path, from the root"));
@@ -225,6 +235,19 @@ pub(super) fn check(
         return Err(wrong(key("keep_alive.idle"), why));
     }
     Ok(())
+}
+
+/// Why nobody can be called so in tables, files and sentences; none where one can.
+fn wrong_label(label: &str) -> Option<String> {
+    let count = label.chars().count();
+    if label.trim().is_empty() || count > LABEL_MOST {
+        return Some(format!("give 1 to {LABEL_MOST} characters, not {count}"));
+    }
+    if label.chars().any(char::is_control) {
+        return Some("give one line without control characters".to_owned());
+    }
+    let is_taken = label == CEILING;
+    is_taken.then(|| "what shows the generator's limit is called so: give another".to_owned())
 }
 
 /// What tells this configuration from its siblings, and nothing else.

@@ -8,12 +8,14 @@
 //! and with `page_time` the page that begins with it; a page of which something failed counts as
 //! longer than any.
 
+mod judged;
+
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
-use crate::distribution::Distribution;
+pub use self::judged::{Few, Judged, Unit};
+use crate::distribution::{Distribution, Support, support, values_needed};
 use crate::outcome::{Outcome, OutcomeCounts};
 use crate::record::{Record, page_times};
 use crate::units::{Rate, Span};
@@ -28,35 +30,6 @@ pub struct Threshold {
     operator: Operator,
     /// In microseconds, per second, as a share, or a count.
     bound: f64,
-}
-
-/// A condition with the value it met, as a trial stores it.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Judged {
-    /// As it was written.
-    pub threshold: String,
-    /// What was measured; none where there is no such value, as the median of no answers.
-    pub value: Option<f64>,
-    /// What the value is.
-    pub unit: Unit,
-    /// Whether the condition holds. Without a value it does not.
-    pub met: bool,
-}
-
-/// What a value is.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// So many.
-    Count,
-    /// So many per second.
-    PerSecond,
-    /// A part of 1.
-    Share,
-    /// Microseconds.
-    Us,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -360,7 +333,46 @@ impl Threshold {
             value,
             unit: self.unit(),
             met: value.is_some_and(|value| self.operator.holds(value, self.bound)),
+            few: value.and_then(|_| self.few(record)),
         }
+    }
+
+    /// What its quantile rests on, where that is too little.
+    fn few(&self, record: &Record) -> Option<Few> {
+        let What::Time(time, Statistic::Quantile(q)) = self.what else {
+            return None;
+        };
+        let times = self.times(time, record)?;
+        let values = times.count() + times.censored();
+        let is_inner = q > 0.0 && q < 1.0;
+        (is_inner && support(values, q) == Support::TooFew).then(|| Few {
+            values,
+            needed: values_needed(q),
+        })
+    }
+
+    /// The times that it is about.
+    fn times<'a>(&self, time: Time, record: &'a Record) -> Option<Cow<'a, Distribution>> {
+        if time == Time::Page {
+            let pages = record.pages.iter();
+            let is_meant = |name: &str| self.request().is_none_or(|request| request == name);
+            let times = page_times(pages.filter(|page| is_meant(&page.name)));
+            return times.map(Cow::Owned);
+        }
+        let Some(name) = &self.request else {
+            return Some(Cow::Borrowed(time.of(record)));
+        };
+        let class = record.classes.iter().find(|class| class.name == *name)?;
+        let of_class = match time {
+            Time::Response => &class.response_time,
+            Time::Service => &class.service_time,
+            Time::FirstByte => &class.first_byte_time,
+            // Before it is known which request it is; and transfer is known of all together alone.
+            Time::Blocked | Time::Connect | Time::Late | Time::Page | Time::Transfer => {
+                return None;
+            }
+        };
+        Some(Cow::Borrowed(of_class))
     }
 
     const fn unit(&self) -> Unit {
@@ -373,10 +385,8 @@ impl Threshold {
     }
 
     fn value(&self, record: &Record) -> Option<f64> {
-        if let What::Time(Time::Page, statistic) = self.what {
-            let pages = record.pages.iter();
-            let is_meant = |name: &str| self.request().is_none_or(|request| request == name);
-            let times = page_times(pages.filter(|page| is_meant(&page.name)))?;
+        if let What::Time(time, statistic) = self.what {
+            let times = self.times(time, record)?;
             return statistic.of(&times).map(Span::as_us_f64);
         }
         let class = match &self.request {
@@ -393,22 +403,7 @@ impl Threshold {
             What::Count => Some(right),
             What::Rate => (seconds > 0.0).then(|| right / seconds),
             What::Errors => errors(outcomes),
-            What::Time(time, statistic) => {
-                let of_class = class.map(|class| match time {
-                    Time::Response => Some(&class.response_time),
-                    Time::Service => Some(&class.service_time),
-                    Time::FirstByte => Some(&class.first_byte_time),
-                    // Before it is known which request it is.
-                    Time::Blocked | Time::Connect | Time::Late | Time::Page => None,
-                    // Known of all together alone.
-                    Time::Transfer => None,
-                });
-                let distribution = match of_class {
-                    Some(of_class) => of_class?,
-                    None => time.of(record),
-                };
-                statistic.of(distribution).map(Span::as_us_f64)
-            }
+            What::Time(..) => None,
         }
     }
 }
@@ -427,7 +422,7 @@ impl Time {
             Self::Connect => &record.connect_time,
             Self::FirstByte => &record.first_byte_time,
             Self::Late => &record.late_time,
-            // Whole pages are judged before.
+            // Of whole pages there are times of their own.
             Self::Page | Self::Response => &record.response_time,
             Self::Service => &record.service_time,
             Self::Transfer => &record.transfer_time,

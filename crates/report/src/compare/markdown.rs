@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use verdict::compare::Compared;
 
-use super::{fact, interval, ratio, surroundings, tables, value};
+use super::{brackets, fact, interval, ratio, surroundings, tables, value};
 
 /// The same as the text, as tables of GitHub's Markdown.
 pub fn markdown(compared: &Compared) -> String {
@@ -54,6 +54,9 @@ pub fn markdown(compared: &Compared) -> String {
         }
     }
     let _ = write!(text, "\n{}\n\n{}\n", compared.declared, compared.caveat);
+    if let Some(brackets) = brackets(compared) {
+        let _ = writeln!(text, "\n{brackets}");
+    }
     text
 }
 

@@ -48,11 +48,19 @@ pub(crate) fn value(row: &Row, value: &Value) -> String {
         Quantity::PerSecond => Unit::PerSecond,
     };
     let shown = unit.show(value.median);
-    if value.at_least {
-        format!("at least {shown}")
-    } else {
-        shown
+    match (value.rounds, value.at_least) {
+        (0, _) => format!("({shown})"),
+        (_, true) => format!("at least {shown}"),
+        (_, false) => shown,
     }
+}
+
+/// What brackets mean, where there are any.
+pub(crate) fn brackets(compared: &Compared) -> Option<&'static str> {
+    let mut sides = compared.rows.iter().flat_map(|row| [&row.a, &row.b]);
+    sides.any(|side| side.rounds == 0).then_some(
+        "A number in round brackets is no result: every round of it is invalid or disturbed.",
+    )
 }
 
 /// B in terms of A.

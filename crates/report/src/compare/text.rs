@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use verdict::compare::{Compared, Row};
 
-use super::{fact, interval, ratio, surroundings, tables, value};
+use super::{brackets, fact, interval, ratio, surroundings, tables, value};
 
 /// So many differences of a kind are shown; the others are counted.
 const DIFFERENCES_MAX: usize = 12;
@@ -37,6 +37,9 @@ pub fn text(compared: &Compared) -> String {
         let _ = writeln!(text, "\n{only}");
     }
     let _ = write!(text, "\n{}\n{}\n", compared.declared, compared.caveat);
+    if let Some(brackets) = brackets(compared) {
+        let _ = writeln!(text, "{brackets}");
+    }
     text
 }
 

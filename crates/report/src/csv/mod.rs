@@ -35,7 +35,8 @@ const REST: [(&str, &str); 65] = [
     ),
     (
         "rate_counts",
-        "1 where its rate is one of those behind the point's median, else 0",
+        "1 where its rate is one of those behind the point's median, else 0; where no round \
+         counts, these are all as they were first measured",
     ),
     (
         "ceiling",
@@ -237,7 +238,7 @@ pub fn rows(runs: &[&Run]) -> String {
     for run in runs {
         let analysis = Analysis::of(run);
         for digest in run.digests() {
-            let mut cells = row(digest, &axes);
+            let mut cells = row(digest, &axes, analysis.is_behind_rate(digest));
             cells.extend(analysis.cells(digest));
             cells.extend(connections::cells(digest));
             cells.extend(codings::cells(digest));
@@ -261,6 +262,15 @@ impl<'a> Analysis<'a> {
         Self {
             points: cells.map(|cell| (&cell.rounds[0].id, cell)).collect(),
             comparisons: run.comparisons(),
+        }
+    }
+
+    /// Whether its rate is one of those that the rate of its point is the median of.
+    fn is_behind_rate(&self, digest: &Digest) -> bool {
+        let cell = self.points.get(&digest.id).filter(|_| !digest.ceiling);
+        match cell {
+            Some(cell) => cell.is_behind_rate(digest),
+            None => digest.rate_standing() != Standing::Struck,
         }
     }
 
@@ -331,7 +341,7 @@ fn resources(of: &Resources) -> [Option<f64>; 11] {
     ]
 }
 
-fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
+fn row(digest: &Digest, axes: &[&str], is_behind_rate: bool) -> Vec<String> {
     let claim = |claim: Claim| {
         digest
             .claims
@@ -359,7 +369,7 @@ fn row(digest: &Digest, axes: &[&str]) -> Vec<String> {
             .void
             .as_ref()
             .map_or_else(String::new, |cause| cause.rule.clone()),
-        flag(digest.rate_standing() != Standing::Struck),
+        flag(is_behind_rate),
         flag(digest.ceiling),
         digest.time.clone().unwrap_or_default(),
         number(Some(digest.window_s)),

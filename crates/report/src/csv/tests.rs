@@ -178,3 +178,50 @@ fn how_answers_were_encoded_has_its_columns() {
     ];
     assert_eq!(of(&both), ["identity br gzip", "4", "9"]);
 }
+
+/// Its rate is the median of what was measured first: these rows say so.
+#[test]
+fn where_no_round_counts_those_behind_the_rate_are_marked() {
+    let mut trials = model::fixture::Heat {
+        servers: vec!["origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        rounds: 3,
+        ..model::fixture::Heat::default()
+    }
+    .trials();
+    let mut again = Vec::new();
+    for trial in &mut trials {
+        trial.void = Some(model::finding::Cause {
+            rule: "CPU-08".to_owned(),
+            ..model::finding::Cause::default()
+        });
+        let mut second = trial.clone();
+        second.point.as_mut().unwrap().attempt = 1;
+        second.record.achieved_rate *= 2.0;
+        again.push(second);
+    }
+    let mut run = Run::default();
+    trials.iter().chain(&again).for_each(|trial| run.add(trial));
+    let text = rows(&[&run]);
+    let lines: Vec<Vec<String>> = text.split_terminator("\r\n").map(cells).collect();
+    let place = |name: &str| lines[0].iter().position(|other| other == name).unwrap();
+    let (mut counted, mut all) = (Vec::new(), 0);
+    for line in lines[1..]
+        .iter()
+        .filter(|line| line[place("ceiling")] == "0")
+    {
+        all += 1;
+        if line[place("rate_counts")] == "1" {
+            assert_eq!(line[place("attempt")], "0");
+            counted.push(line[place("achieved_rate_per_s")].parse::<f64>().unwrap());
+        }
+    }
+    assert_eq!((counted.len(), all), (3, 6));
+    counted.sort_by(f64::total_cmp);
+    let of_server = lines[1..].iter().find(|line| line[place("ceiling")] == "0");
+    let said: f64 = of_server.unwrap()[place("point_rate_per_s")]
+        .parse()
+        .unwrap();
+    assert!((said - counted[1]).abs() < 1e-9, "{said} of {counted:?}");
+}

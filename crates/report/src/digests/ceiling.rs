@@ -1,12 +1,12 @@
 //! The generator's own ceiling beside the servers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::point::{CERTIFICATE, CORES, HANDSHAKE, PROTOCOL, Values};
 use verdict::analysis::{Measure, Standing};
 use verdict::words;
 
-use super::{Digest, Run};
+use super::{Cell, Digest, Run};
 use crate::number::plain;
 
 /// A ceiling by rounds.
@@ -20,7 +20,7 @@ impl Run {
         let shared = shared.values().next().filter(|_| shared.len() == 1);
         let mut above: BTreeMap<(&Values, String), Vec<String>> = BTreeMap::new();
         for cell in &cells {
-            let own = measure(cell.rounds().iter().filter_map(|one| held(one)).collect());
+            let own = measure(cell.counting().filter_map(held).collect());
             let ceiling = own.as_ref().or_else(|| shared?.get(cell.place()));
             let (Some(ceiling), Some(rate)) = (ceiling, cell.rate()) else {
                 continue;
@@ -50,9 +50,14 @@ impl Run {
         let of_workload = |digest: &&Digest| digest.id.workload == workload;
         let digests = || self.digests().iter().filter(of_workload);
         let differing = differing(digests());
-        let mut found: Vec<_> = digests()
-            .filter_map(|one| Some((one, held(one)?)))
-            .collect();
+        let cells = self.cells(workload);
+        let counting = cells.iter().flat_map(Cell::counting);
+        let mut found: Vec<_> = counting.filter_map(|one| Some((one, held(one)?))).collect();
+        // Of what was measured again those that count stand beside the rates that count.
+        let key = |one: &Digest| (one.place.clone(), one.round, kind(one, &differing));
+        let count = found.iter().filter(|(one, _)| !one.is_left_out());
+        let count: BTreeSet<_> = count.map(|(one, _)| key(one)).collect();
+        found.retain(|(one, _)| !one.is_left_out() || !count.contains(&key(one)));
         if found.is_empty() {
             let own = digests().filter(|one| one.ceiling && !one.is_left_out());
             found.extend(own.map(|one| (one, (one.round, (one.rate, Standing::Sound)))));

@@ -1,5 +1,7 @@
 //! What is missing, as notes: a sentence for each cause.
 
+use std::collections::BTreeSet;
+
 use model::experiment::{Gap, ServerVariant};
 use verdict::words;
 
@@ -20,6 +22,53 @@ impl Run {
         };
         let all = self.server_order.iter();
         all.filter(|label| !is_missing(label)).cloned().collect()
+    }
+
+    /// That it is not finished, where rounds are missing and no gap says why: it was interrupted,
+    /// or is still going on.
+    pub(super) fn unfinished(&self) -> Option<String> {
+        let whole = (1..=self.rounds)
+            .filter(|round| self.is_whole(*round))
+            .count() as u64;
+        let planned = u64::from(self.rounds);
+        if self.variants.is_empty() || whole == planned {
+            return None;
+        }
+        let verb = if whole == 1 { "is" } else { "are" };
+        Some(format!(
+            "This run is not finished: of {} that were planned, {whole} {verb} complete. triathlon \
+             lab --resume goes on with it.",
+            words::plural(planned, "round")
+        ))
+    }
+
+    /// Whether all that a round was to measure is there, or known to be missing.
+    fn is_whole(&self, round: u32) -> bool {
+        let servers = || self.digests.iter().filter(|digest| !digest.ceiling);
+        let contenders = self.contenders();
+        let is_known = |server: &String, workload: &String| {
+            let mut gaps = self.gaps.iter().filter(|gap| gap.server == *server);
+            gaps.any(|gap| gap.workload.as_ref().is_none_or(|name| name == workload))
+        };
+        let places: BTreeSet<_> = servers()
+            .filter(|digest| !is_known(&digest.id.server, &digest.id.workload))
+            .map(|digest| (&digest.id.server, &digest.id.workload, &digest.place))
+            .collect();
+        let there: BTreeSet<_> = servers()
+            .filter(|digest| digest.round == round)
+            .map(|digest| (&digest.id.server, &digest.id.workload, &digest.place))
+            .collect();
+        let is_measured = |server: &String, workload: &String| {
+            let mut of_it = there
+                .iter()
+                .filter(|(one, other, _)| *one == server && *other == workload);
+            of_it.next().is_some() || is_known(server, workload)
+        };
+        let is_there = |server: &String| {
+            let mut workloads = self.workload_order.iter();
+            workloads.all(|workload| is_measured(server, workload))
+        };
+        places.is_subset(&there) && contenders.iter().all(is_there)
     }
 
     /// The servers that its experiment names, as it expands them.

@@ -135,7 +135,8 @@ impl Run {
 
     /// What a reader must know before the numbers.
     pub fn said_first(&self) -> Vec<String> {
-        let mut all = self.notes.clone();
+        let mut all: Vec<String> = self.unfinished().into_iter().collect();
+        all.extend(self.notes.iter().cloned());
         let spare: BTreeSet<u32> = self.digests.iter().map(|digest| digest.round).collect();
         let spare = spare.into_iter().filter(|round| *round > self.rounds);
         let spare: Vec<String> = spare.map(|round| round.to_string()).collect();

@@ -40,11 +40,6 @@ impl<'a> Cell<'a> {
         Self { rounds }
     }
 
-    /// Its trials, by rounds.
-    pub(super) fn rounds(&self) -> &[&'a Digest] {
-        &self.rounds
-    }
-
     /// The server's label.
     pub fn server(&self) -> &str {
         &self.rounds[0].id.server
@@ -79,6 +74,16 @@ impl<'a> Cell<'a> {
     /// Right answers per second.
     pub fn rate(&self) -> Option<Measure> {
         self.measure(|digest| Some(digest.rate), Digest::rate_standing)
+    }
+
+    /// Whether the rate of `digest`, one of its trials, is one of those that its own is the median
+    /// of.
+    pub fn is_behind_rate(&self, digest: &Digest) -> bool {
+        let counts = |one: &Digest| one.rate_standing() != Standing::Struck;
+        match self.rounds.iter().any(|one| counts(one)) {
+            true => counts(digest),
+            false => digest.attempt == 0,
+        }
     }
 
     /// Anything else that a trial has one of, resting on `claim`.
@@ -159,6 +164,17 @@ impl<'a> Cell<'a> {
         before
             .max()
             .filter(|most| *most > self.place().connections())
+    }
+
+    /// What its rate is made of: the rounds that count, and where none does, all of them as they
+    /// were first measured.
+    pub(super) fn counting(&self) -> impl Iterator<Item = &'a Digest> + use<'a> {
+        let none = self.rounds.iter().all(|digest| digest.is_left_out());
+        let rounds = self.rounds.clone().into_iter();
+        rounds.filter(move |digest| match none {
+            true => digest.attempt == 0,
+            false => !digest.is_left_out(),
+        })
     }
 
     /// The rounds that count; all of them where none does.

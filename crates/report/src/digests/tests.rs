@@ -428,6 +428,60 @@ fn spare_rounds_are_told_from_those_that_were_planned() {
     assert!(run.said_first()[0].starts_with("Round 8 was added: 7 "));
 }
 
+/// Whoever reads the page of a run that was interrupted is told before all numbers.
+#[test]
+fn a_run_that_is_not_finished_says_so() {
+    let manifest = serde_json::json!({
+        "format": 2,
+        "experiment": {
+            "experiment": { "name": "x", "question": "?", "rounds": 6, "duration": "1s" },
+            "server": [{ "product": "nginx" }, { "product": "origin" }],
+            "workload": [{ "name": "seven-bytes", "body": { "bytes": 7 } }],
+            "load": { "connections": 64 },
+        },
+        "source": "built-in", "command": [], "time": "", "order_seed": 0,
+        "tool": model::environment::Tool::default(),
+    });
+    let manifest = serde_json::from_value(manifest).unwrap();
+    let heat = Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        rounds: 6,
+        ..Heat::default()
+    };
+    let trials = heat.trials();
+    let said = |gaps: &[Gap], is_there: &dyn Fn(&str, u32) -> bool| {
+        let mut run = Run::of(&manifest, gaps);
+        for trial in &trials {
+            let point = trial.point.as_ref().unwrap();
+            if is_there(&point.id.server, point.round) {
+                run.add(trial);
+            }
+        }
+        run.said_first()
+    };
+    assert_eq!(said(&[], &|_, _| true), [""; 0]);
+    let expected = "This run is not finished: of 6 rounds that were planned, 3 are complete. \
+                    triathlon lab --resume goes on with it.";
+    assert_eq!(said(&[], &|_, round| round <= 3), [expected]);
+    let is_there = |server: &str, round: u32| round <= 3 || (round == 4 && server != "origin");
+    assert_eq!(said(&[], &is_there), [expected]);
+    // What is known to be missing is no sign of that.
+    let gap = Gap {
+        server: "origin".to_owned(),
+        product: "origin".to_owned(),
+        workload: Some("seven-bytes".to_owned()),
+        error: "it died".to_owned(),
+        ..Gap::default()
+    };
+    let said = said(&[gap], &|server, round| server != "origin" || round <= 3);
+    assert!(
+        !said.iter().any(|one| one.contains("not finished")),
+        "{said:?}"
+    );
+}
+
 #[test]
 fn a_ceiling_that_is_passed_is_told() {
     let mut trials = Heat {

@@ -8,7 +8,7 @@ use super::escape;
 use super::frame::{self, ASSETS, Assets};
 use super::probe;
 use super::table::Table;
-use crate::compare::{fact, interval, ratio, tables, value};
+use crate::compare::{brackets, fact, interval, ratio, tables, value};
 use crate::probe::Side;
 
 /// The page; `probes` are the results of probes, whose curves it lays over each other, too.
@@ -21,6 +21,9 @@ pub(super) fn assemble(compared: &Compared, probes: &[Side<'_>], assets: &Assets
     let mut sections = vec![
         ("answers", "What differs between A and B", {
             let mut html = format!("<p>{}</p>\n", escape(compared.caveat));
+            if let Some(said) = brackets(compared) {
+                let _ = writeln!(html, "<p>{said}</p>");
+            }
             html.push_str(&rows(declared, &answers));
             let _ = writeln!(html, "<p>{}</p>", escape(&compared.declared));
             for only in &compared.only {

@@ -61,7 +61,7 @@ fn tail(trial: &Trial, steps: &[f64], style: Style) -> String {
     }
     if times.censored() > 0 {
         say.push_str(&format!(
-            ", {} never answered",
+            ", {} without a right answer",
             words::count(times.censored())
         ));
     }

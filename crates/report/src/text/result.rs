@@ -263,7 +263,7 @@ fn meaning(trial: &Trial, style: Style) -> String {
                     handshake, its service time the handshake alone.";
         out.push_str(&style.labelled("", text));
     } else if trial.plan.arrivals.rate().is_none() && record.achieved_rate > 0.0 {
-        out.push_str(&style.labelled("", &closed_loop(trial)));
+        out.push_str(&style.labelled("", &users::closed_loop(trial)));
     }
     if record.response_time.censored() > 0 {
         out.push_str(&style.labelled(
@@ -286,39 +286,6 @@ fn meaning(trial: &Trial, style: Style) -> String {
         ));
     }
     out
-}
-
-/// What response times of a closed loop say, and what they do not.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a positive time for people"
-)]
-fn closed_loop(trial: &Trial) -> String {
-    const FIXED: &str = "To measure how long users wait, ask for a fixed rate (-R).";
-    if let Some(said) = users::partly_open(&trial.record) {
-        return said.to_owned();
-    }
-    if trial.has_users() {
-        return format!(
-            "Closed loop: each user waits for its answer before it goes on, so a server that slows \
-             down is asked less often. {FIXED}"
-        );
-    }
-    let seconds = trial.places() as f64 / trial.record.achieved_rate;
-    let mean = model::Span::from_ns((seconds * 1e9) as u64);
-    if trial.plan.at_once() == 1 {
-        return format!(
-            "Closed loop: each connection waits for its answer before it asks again, so past \
-             saturation the mean is connections / rate = {mean}. {FIXED}"
-        );
-    }
-    format!(
-        "Closed loop: the next request waits until one of up to {} exchanges in flight has ended, \
-         so past saturation the mean is exchanges in flight / rate = {mean}. {FIXED}",
-        words::count(trial.places())
-    )
 }
 
 /// Each way to fail, with its first example.

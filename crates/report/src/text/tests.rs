@@ -107,6 +107,12 @@ fn the_mean_counts_all_exchanges_in_flight() {
     };
     let one = at(Protocol::Http1, 1, 1, None);
     assert!(one.contains("connections / rate = 250 µs"), "{one}");
+    // Where the run ends before all connections are busy, there is no such mean.
+    let few = closed_loop(|trial| {
+        trial.plan.connections = 10;
+        trial.plan.stop = model::plan::Stop::Count(7);
+    });
+    assert!(!few.contains("connections / rate"), "{few}");
     let pipelined = at(Protocol::Http1, 4, 1, None);
     assert!(
         pipelined.contains("up to 8 exchanges in flight"),

@@ -16,7 +16,14 @@ pub(super) fn thresholds(trial: &Trial, style: Style) -> String {
         } else {
             style.bold("FAILED")
         };
-        let text = format!("{}: {}, {worth}", judged.threshold, value(judged));
+        let few = judged.few.map_or_else(String::new, |few| {
+            format!(
+                ", by {}: too few for this percentile, which takes {}",
+                words::plural(few.values, "value"),
+                words::count(few.needed)
+            )
+        });
+        let text = format!("{}: {}, {worth}{few}", judged.threshold, value(judged));
         out.push_str(&format!("{label:<LABEL$}{text}\n"));
         label = "";
     }
@@ -76,6 +83,15 @@ mod tests {
         );
         assert!(text.ends_with(", FAILED\n\n"), "{text}");
         assert!(super::super::trial(&trial, Style::default()).contains(&text));
+        // The largest of a few values says little about the 99.9th percentile of all.
+        trial.record.response_time.clear();
+        let times = &mut trial.record.response_time;
+        times.record_n(model::Span::from_us(436), 25);
+        let threshold: model::threshold::Threshold = "p(99.9)<1s".parse().expect("a condition");
+        trial.thresholds = vec![threshold.judge(&trial.record)];
+        let few = thresholds(&trial, Style::default());
+        let expected = "µs, met, by 25 values: too few for this percentile, which takes 10,000\n";
+        assert!(few.contains(expected), "{few}");
         trial.thresholds.clear();
         assert_eq!(thresholds(&trial, Style::default()), "");
     }

@@ -1,8 +1,8 @@
 //! Users who follow a script, in words.
 
-use model::PlanFile;
-use model::plan::{Arrivals, ScriptFile};
+use model::plan::{Arrivals, ScriptFile, Stop};
 use model::record::Record;
+use model::{PlanFile, Trial};
 use verdict::words;
 
 use super::Style;
@@ -89,6 +89,46 @@ pub(super) fn partly_open(record: &Record) -> Option<&'static str> {
         "Partly open loop: users come whether or not others have their answers, but each waits for \
          its own before it goes on. A server that slows down has more of them at once."
     })
+}
+
+/// What response times of a closed loop say, and what they do not.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a positive time for people"
+)]
+pub(super) fn closed_loop(trial: &Trial) -> String {
+    const FIXED: &str = "To measure how long users wait, ask for a fixed rate (-R).";
+    if let Some(said) = partly_open(&trial.record) {
+        return said.to_owned();
+    }
+    if trial.has_users() {
+        return format!(
+            "Closed loop: each user waits for its answer before it goes on, so a server that slows \
+             down is asked less often. {FIXED}"
+        );
+    }
+    // A count that ends soon ends before all connections are open and busy.
+    let is_short = matches!(trial.plan.stop, Stop::Count(count) if count / 10 < trial.places());
+    if is_short {
+        return format!(
+            "Closed loop: each connection waits for its answer before it asks again. {FIXED}"
+        );
+    }
+    let seconds = trial.places() as f64 / trial.record.achieved_rate;
+    let mean = model::Span::from_ns((seconds * 1e9) as u64);
+    if trial.plan.at_once() == 1 {
+        return format!(
+            "Closed loop: each connection waits for its answer before it asks again, so past \
+             saturation the mean is connections / rate = {mean}. {FIXED}"
+        );
+    }
+    format!(
+        "Closed loop: the next request waits until one of up to {} exchanges in flight has ended, \
+         so past saturation the mean is exchanges in flight / rate = {mean}. {FIXED}",
+        words::count(trial.places())
+    )
 }
 
 #[cfg(test)]

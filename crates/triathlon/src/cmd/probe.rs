@@ -98,6 +98,13 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.list {
+        if let Some(name) = &args.experiment {
+            let why = format!(
+                "--list tells of the probes that there are; triathlon lab {name} --list tells what \
+                 an experiment asks of them"
+            );
+            return Err(UsageError(why).into());
+        }
         list()?;
         return Ok(Exit::Done);
     }

@@ -32,6 +32,26 @@ fn version_six() {
     assert!(address.contains("[::1]"), "{address}");
 }
 
+/// A stranger at the same port of another address is not the server that is asked.
+#[test]
+fn the_server_is_the_one_at_the_address_that_is_asked() {
+    let first = Served::start(&[("a", b"a")], "");
+    let url = first.url("");
+    let (_, port) = url.rsplit_once(':').expect("a port");
+    let elsewhere = format!("127.77.0.2:{port}");
+    let second = Served::start(&[("a", b"a")], &format!("--listen {elsewhere}"));
+    let check = |url: &str, server: &Served| {
+        let trial = load(url, "-n 10 -c 1 --warmup 0s")
+            .expect_measured()
+            .trial();
+        let found = trial.context.server.expect("it is seen");
+        let owner = format!("triathlon (pid {})", server.running().pid());
+        assert_eq!(found.listener_owner, Some(owner), "{url}");
+    };
+    check(&first.url("/a"), &first);
+    check(&format!("http://{elsewhere}/a"), &second);
+}
+
 #[test]
 fn of_two_addresses_one_has_no_listener() {
     let server = right_on(IpAddr::V4(Ipv4Addr::LOCALHOST));

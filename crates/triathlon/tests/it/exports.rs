@@ -207,6 +207,24 @@ fn a_capacity_is_an_interval_below_what_the_server_gives() {
     }
 }
 
+/// Whoever has waited long enough is told what the search knows by then.
+#[test]
+fn a_search_that_is_interrupted_tells_what_it_knows() {
+    let server = right();
+    let url = server.url();
+    let flags = "--capacity errors<2% -d 400ms --warmup 0s -c 2 -t 1";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let running = Running::start(&mut command(words));
+    wait_until("two trials were made", || {
+        running.stderr().matches(" for ").count() >= 2
+    });
+    running.signal("INT");
+    let run = running.finish().expect_code(130);
+    let flat = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("capacity interrupted after"), "{run:#?}");
+    assert!(flat.contains("a closed loop reached"), "{run:#?}");
+}
+
 /// A server that refuses whoever comes while five others are there: more connections than that do
 /// not meet the objective.
 #[test]

@@ -232,6 +232,9 @@ fn ctrl_c_keeps_what_was_measured_and_resume_goes_on() {
     let kept = files(folder.path(), "trials");
     assert!(kept.len() < 12, "{run:#?}");
     lab(&["first-heat", "--no-lock", "--resume", "--results", &results]).expect_measured();
+    // The folder that other commands take will do, too: it is that of the newest execution.
+    let below = format!("{results}/first-heat");
+    lab(&["--no-lock", "--resume", &below]).expect_measured();
     let all = first_attempts(folder.path());
     let gaps: Vec<String> = files(folder.path(), "gaps")
         .iter()

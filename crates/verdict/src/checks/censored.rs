@@ -1,4 +1,4 @@
-//! STA-14: quantiles that lie among the unanswered have no value.
+//! STA-14: quantiles that lie among those without a right answer have no value.
 
 use model::Outcome;
 use model::finding::Claim::Latency;
@@ -25,10 +25,17 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return Judgement::Silent;
     }
     let share = number(times.censored()) / number(times.count() + times.censored());
-    let shed = facts.record.total.outcomes[Outcome::Shed];
+    let outcomes = &facts.record.total.outcomes;
+    let shed = outcomes[Outcome::Shed];
+    let answered = [Outcome::Status, Outcome::Content, Outcome::Protocol];
+    let wrong: u64 = answered.into_iter().map(|one| outcomes[one]).sum();
     let (how, fix) = if shed > times.censored() / 2 {
         let fix = "Ask for a rate that the server can keep (-R), or allow more connections (-c)";
         ("never sent or never answered", fix)
+    } else if wrong > times.censored() / 2 {
+        let fix = "Find out why answers are wrong (the failures of this run): how long a wrong \
+                   one took says nothing of right ones";
+        ("answered wrongly or not at all", fix)
     } else {
         let fix = "Allow more time (--timeout), or find out why they are not answered";
         ("never answered", fix)

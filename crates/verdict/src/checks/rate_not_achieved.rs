@@ -1,7 +1,9 @@
 //! GEN-04: the load that was sent is not the load that was asked for.
 //!
-//! Where requests waited for a free connection, the server was overloaded: that is a result about
-//! the server. Where they waited for the generator, it is not a result at all.
+//! Where requests waited for a free connection, there were too few of them for the rate, or the
+//! server kept them too long: that is a result about both. Where they waited for connections to be
+//! made again after failures, it is one about these. Where they waited for the generator, it is not
+//! a result at all.
 
 use model::finding::Claim::Latency;
 use model::finding::Severity;
@@ -56,14 +58,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
              ask for a lower rate",
         )
     } else {
-        Found::new(
-            &[(Latency, Severity::Note)],
-            format!(
-                "{offered} Requests waited for a free connection: the server is overloaded at \
-                 this rate, and response times grow for as long as the run lasts."
-            ),
-        )
-        .fix("Ask for a rate that the server can keep (-R), or allow more connections (-c)")
+        let (why, fix) = waited(facts);
+        Found::new(&[(Latency, Severity::Note)], format!("{offered} {why}")).fix(fix)
     };
     found
         .evidence("intended", intended)
@@ -72,6 +68,48 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .evidence("blocked_time_sum_s", blocked.as_s_f64())
         .evidence("late_time_sum_s", late.as_s_f64())
         .evidence("backlog_max", facts.record.backlog_max)
+        .evidence("backed_off", facts.record.total.connections.backed_off)
         .limit(&UNSENT_SHARE)
         .into()
+}
+
+/// What requests waited for that did not wait for the generator, and what helps.
+fn waited(facts: &Facts<'_>) -> (String, &'static str) {
+    let backed_off = facts.record.total.connections.backed_off;
+    if backed_off > 0 {
+        return (
+            format!(
+                "Requests waited for connections, {} of which were made again only after a pause, \
+                 because the one before had failed or broken.",
+                words::count(backed_off)
+            ),
+            "Find out why connections fail or break (the failures of this run): a generator that \
+             made them again at once would load the server with them",
+        );
+    }
+    let places = facts.trial.places();
+    let carry = facts
+        .record
+        .service_time
+        .mean()
+        .filter(|mean| !mean.is_zero());
+    let carry = carry.map_or_else(String::new, |mean| {
+        format!(
+            ", which at a mean service time of {mean} carry {}/s",
+            words::rate(number(places) / mean.as_s_f64())
+        )
+    });
+    let grow = match facts.trial.plan.deadline {
+        Some(deadline) => format!("were given up after {deadline}"),
+        None => "wait longer for as long as the run lasts".to_owned(),
+    };
+    let places = match facts.trial.plan.at_once() {
+        1 => words::plural(places, "connection"),
+        _ => words::plural(places, "exchange") + " at once",
+    };
+    (
+        format!("Requests waited for one of {places}{carry}: those beyond that {grow}."),
+        "Allow more connections (-c) if users come over more; if the server is as slow with them, \
+         it is overloaded at this rate: ask for one that it can keep (-R)",
+    )
 }

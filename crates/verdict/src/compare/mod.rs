@@ -43,6 +43,10 @@ pub const DRIFT: &str = "The two were measured at different times. The intervals
 pub const TOGETHER: &str = "Both were measured in one lab, in the same rounds: each ratio is taken \
 within a round, so what changes between rounds distorts none of them.";
 
+/// What a result that is compared with itself lacks.
+pub const SAME: &str = "A and B hold the same trials: one measurement was compared with itself, \
+                        or with what went on from it, and what they share cannot differ.";
+
 /// What single values lack.
 pub const SINGLE: &str = "A single trial has no rounds and so no interval: there is a ratio, \
                           and no answer. For an answer, run each several times, or both in a \
@@ -160,6 +164,7 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
         .enumerate()
         .map(|(position, draft)| draft.finish(answers.get(position).copied(), &family))
         .collect();
+    let is_same = one.shares_trials_with(other);
     let is_single = !rows.is_empty() && rows.iter().all(|row| row.answer == Answer::Single);
     Compared {
         format: FORMAT,
@@ -173,6 +178,7 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
         caveat: match (is_single, is_paired) {
             (true, _) => SINGLE,
             (false, true) => TOGETHER,
+            (false, false) if is_same => SAME,
             (false, false) => DRIFT,
         },
         only: only(&ours, &theirs, "A")
@@ -385,6 +391,12 @@ fn text(row: &Row, rounds: usize, left_out: [usize; 2], family: &Family) -> Stri
             "; suspect, because it {}",
             rests_on_all(unspoilt, rounds)
         ));
+        if row.a.rounds > 0 && row.b.rounds > 0 {
+            text.push_str(&format!(
+                "; what stands for A and B is of the {} and {} rounds that count of each",
+                row.a.rounds, row.b.rounds
+            ));
+        }
     }
     let sides: Vec<String> = [("A", left_out[0]), ("B", left_out[1])]
         .into_iter()

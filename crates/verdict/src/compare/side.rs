@@ -100,6 +100,8 @@ pub struct Side {
     pub(super) configuration: Facts,
     set: TrialSet,
     trials: Vec<Kept>,
+    /// When each trial was made and what came out, in a form that no other trial has.
+    made: BTreeSet<(String, u64)>,
     /// The one server that it is about, and the name of its place.
     pub(super) only: Option<(String, String)>,
     /// Passes of probes.
@@ -139,6 +141,7 @@ impl Side {
             configuration: Facts::new(),
             set: TrialSet::default(),
             trials: Vec::new(),
+            made: BTreeSet::new(),
             only: None,
             passes: BTreeMap::new(),
         }
@@ -159,6 +162,11 @@ impl Side {
         self.trials.is_empty() && self.passes.is_empty()
     }
 
+    /// Whether some trial is in both.
+    pub(super) fn shares_trials_with(&self, other: &Self) -> bool {
+        self.made.intersection(&other.made).next().is_some()
+    }
+
     /// Takes what is compared of `trial`. The ceiling's own trials are not compared.
     pub fn add(&mut self, trial: &Trial) {
         let mut point = trial.point.clone();
@@ -171,6 +179,10 @@ impl Side {
             place.clone_into(&mut point.id.server);
         }
         let point = point.as_ref();
+        let begun = trial.environment.time.clone();
+        let rate = trial.record.achieved_rate.to_bits();
+        self.made
+            .extend(begun.filter(|_| rate > 0).map(|begun| (begun, rate)));
         self.set.add(trial);
         if self.environment.is_empty() {
             self.environment = facts::of_environment(&trial.environment);

@@ -395,7 +395,8 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
     assert_eq!(
         few.text,
         "faster (margin 2.0 %); suspect, because it rests on all 8 rounds as they were first \
-         measured, and only 4 of them had the CPUs to themselves"
+         measured, and only 4 of them had the CPUs to themselves; what stands for A and B is of \
+         the 8 and 4 rounds that count of each"
     );
     let limit: Limit = "rate:+50%".parse().unwrap();
     assert_eq!(limit.of(&few), Crossed::Beyond);
@@ -461,4 +462,16 @@ fn ends_of_the_way_that_differ_are_told_and_round_trips_are_not() {
     ];
     assert_eq!(names, expected);
     assert_eq!(told[2].b.as_deref(), Some("9000"));
+}
+
+#[test]
+fn one_measurement_under_two_names_is_told_from_two() {
+    let heat = heat(1, 1.0, 8);
+    let apart = labs(&heat, &self::heat(2, 2.0, 8));
+    assert_eq!(apart.caveat, DRIFT);
+    let same = labs(&heat, &heat);
+    assert_eq!(same.caveat, SAME);
+    // What was interrupted, and what went on from it.
+    let part: Vec<Trial> = heat.iter().take(9).cloned().collect();
+    assert_eq!(labs(&part, &heat).caveat, SAME);
 }

@@ -45,10 +45,7 @@ pub struct Cost {
 impl Cost {
     /// Of `experiment` with `present` of its servers installed, if no trial is void.
     pub fn of(experiment: &Experiment, present: &Present, at_once: u32) -> Self {
-        let is_present = |racer: Racer| match racer {
-            Racer::Ceiling { .. } => true,
-            Racer::Server(index) => present.has(index),
-        };
+        let is_present = |racer: Racer| racer.is_there(experiment, &|index| present.has(index));
         let one = changed(experiment, |file| file.experiment.rounds = 1);
         // The seed moves trials, and none of them away.
         let cost = Self::of_those(&one, present, (0, at_once), &|slot| is_present(slot.racer));

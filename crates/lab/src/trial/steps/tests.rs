@@ -78,7 +78,6 @@ fn users_take_their_steps_where_the_server_has_what_they_name() {
             ("buy", "/cart", Some(303)),
         ]
     );
-    assert!(made.requests()[1].expect.sha256.is_some());
     let script = made.file().script.as_ref().unwrap();
     let whole_ramp = Think::Uniform {
         from: Span::ZERO,
@@ -187,4 +186,24 @@ fn a_step_that_names_nothing_is_a_mistake_in_its_line() {
         time: Span::from_s(2),
     };
     assert_eq!(script.steps.steps[1], StepFile::Wait(two));
+}
+
+/// Nobody fetches such a request before the run, and a digest is checked against what was fetched.
+#[test]
+fn no_digest_is_wanted_of_what_each_user_asks_in_its_own_way() {
+    let check = |has_cookies: bool, expected: [(Option<u64>, bool); 2]| {
+        let text = SESSION.replace("cookies = true", &format!("cookies = {has_cookies}"));
+        let experiment = experiment::parse("session.toml", &text, &[]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let site = Site::build(folder.path(), &experiment).unwrap();
+        let place = Place::at(Ipv4Addr::LOCALHOST, 4711, Speaks::default());
+        let (workload, users) = (&experiment.workloads()[0], experiment.users());
+        let target = Target::of(Racer::Server(0), place, workload, users, &site);
+        let asked = target.script.unwrap().requests;
+        let expects = asked.iter().map(|one| one.expect.clone().unwrap());
+        let found = expects.map(|expect| (expect.length, expect.sha256.is_some()));
+        assert_eq!(found.take(2).collect::<Vec<_>>(), expected, "{has_cookies}");
+    };
+    check(false, [(Some(7), true), (Some(9), true)]);
+    check(true, [(Some(7), false), (Some(9), false)]);
 }

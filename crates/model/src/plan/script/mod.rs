@@ -217,7 +217,7 @@ impl ScriptFile {
 
     /// Whether the bytes of a request are the same for each user and each time. Of what was taken
     /// out when it was stored nobody knows.
-    fn is_fixed(&self, request: &RequestFile) -> bool {
+    pub fn is_fixed(&self, request: &RequestFile) -> bool {
         let body = request.body_base64.as_ref();
         let body = body.and_then(|body| BASE64.decode(body).ok());
         let body = body.unwrap_or_default();

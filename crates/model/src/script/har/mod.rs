@@ -133,14 +133,14 @@ pub fn read(
         busy_until = busy_until.max(Some(begun + nanoseconds(entry.time)));
     }
     burst.end(&mut steps);
-    // After the last step comes the first.
+    // After the last step comes the first: a user stayed until the last request began, sent or left
+    // out.
     let asks = |step: &StepFile| !matches!(step, StepFile::Wait(_));
-    let last = steps.iter().rposition(asks).ok_or_else(|| {
-        "there is nothing to ask: record a page with the browser's developer tools, and export all \
-         of it"
-            .to_owned()
-    })?;
-    steps.truncate(last + 1);
+    if !steps.iter().any(asks) {
+        let why = "there is nothing to ask: record a page with the browser's developer tools, and \
+                   export all of it";
+        return Err(why.to_owned());
+    }
     let mut script = ScriptFile {
         steps,
         ..ScriptFile::default()

@@ -8,12 +8,12 @@ mod memory;
 mod receivers;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::netlink::{self, Question};
 
 pub use self::memory::{Memory, memory};
-pub use self::receivers::{Receiver, receivers};
+pub use self::receivers::{Receiver, receivers, receivers_at};
 
 /// One listening TCP socket.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -49,6 +49,23 @@ pub fn listeners(port: u16) -> io::Result<Vec<Listener>> {
     let mut found = all_listeners()?;
     found.retain(|one| one.port == port);
     Ok(found)
+}
+
+/// The listening sockets to which the kernel gives a connection to `address`: those that are bound
+/// to that very address, and only where there are none, those that are bound to no address.
+pub fn listeners_at(address: SocketAddr) -> io::Result<Vec<Listener>> {
+    let found = listeners(address.port())?;
+    Ok(nearest(found, |one| one.address, address.ip()))
+}
+
+/// Those of `found` that hear who asks `address`, the nearest alone.
+fn nearest<T>(mut found: Vec<T>, bound: impl Fn(&T) -> IpAddr, address: IpAddr) -> Vec<T> {
+    let is_same = |one: &T| bound(one).to_canonical() == address.to_canonical();
+    match found.iter().any(is_same) {
+        true => found.retain(is_same),
+        false => found.retain(|one| hears(bound(one), address)),
+    }
+    found
 }
 
 /// All listening sockets in this network namespace, IPv4 and IPv6.

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 /// One UDP socket that takes datagrams from anyone.
@@ -37,6 +37,13 @@ pub fn receivers(proc: &Path, port: u16) -> io::Result<Vec<Receiver>> {
     }
     found.retain(|one| one.port == port);
     Ok(found)
+}
+
+/// Those to which the kernel gives a datagram to `address`: those that are bound to that very
+/// address, and only where there are none, those that are bound to no address.
+pub fn receivers_at(proc: &Path, address: SocketAddr) -> io::Result<Vec<Receiver>> {
+    let found = receivers(proc, address.port())?;
+    Ok(super::nearest(found, |one| one.address, address.ip()))
 }
 
 /// What the lines of such a file tell; those of connected sockets, which hear one peer alone, and

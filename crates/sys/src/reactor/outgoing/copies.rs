@@ -4,8 +4,8 @@ use std::io;
 use std::ptr::NonNull;
 
 /// Places for bytes that are sent from a copy. The system hands their pages out when they are first
-/// written, and promises nothing before: a server for a million connections has room for two million
-/// answers of 40 KiB, of which hardly any are under way at a time.
+/// written, and promises nothing before: a server for a million connections has room for two
+/// million answers of 40 KiB, of which hardly any are under way at a time.
 #[derive(Debug)]
 pub(super) struct Copies {
     start: NonNull<u8>,

@@ -13,6 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
+use crate::shell;
 
 const TEMPLATE: &str = include_str!("broker.conf");
 
@@ -81,7 +82,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
          triathlon agent --nats {agent} --targets CIDR\n\
          A load by all agents that are named, from anywhere:\n  \
          triathlon load URL --agents NAME,NAME --nats {mine}\n",
-        quoted(&path)
+        shell::word(&path)
     ))?;
     Ok(Exit::Done)
 }
@@ -126,16 +127,6 @@ fn in_quotes(path: &Path) -> Result<String, UsageError> {
         ))
     })?;
     Ok(format!("\"{text}\""))
-}
-
-/// As a word of a command line.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@".contains(c);
-    match text.chars().all(is_plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }
 
 /// The whole path of a file that can be read.
@@ -208,8 +199,6 @@ mod tests {
 
     #[test]
     fn paths_are_written_as_their_readers_need_them() {
-        assert_eq!(quoted(Path::new("/srv/b-1/x.conf")), "/srv/b-1/x.conf");
-        assert_eq!(quoted(Path::new("/a b/it's")), r"'/a b/it'\''s'");
         assert_eq!(in_quotes(Path::new("/a b")).unwrap(), "\"/a b\"");
         for bad in ["/a\"b", "/a\\b", "/a\nb"] {
             assert!(in_quotes(Path::new(bad)).is_err(), "{bad:?}");

@@ -177,6 +177,16 @@ fn serve(args: &Args) -> anyhow::Result<Exit> {
                    192.0.2.0/24";
         return Err(UsageError(why.to_owned()).into());
     }
+    if role != Role::Load && !args.may_start_servers {
+        let also = if role == Role::Server {
+            "nothing"
+        } else {
+            "no servers"
+        };
+        out::note(format_args!(
+            "this agent may start {also}: --may-start-servers lets it start the servers of a lab"
+        ));
+    }
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     let name = args.name.clone();
@@ -242,7 +252,7 @@ fn list(broker: &Broker, json: bool) -> anyhow::Result<Exit> {
         .collect();
     namesakes.dedup();
     for name in namesakes {
-        out::note(&format!(
+        out::note(format!(
             "several agents are called {name}, and no load can use one of them: start all but one \
              with another --name"
         ));

@@ -164,7 +164,9 @@ impl Asked {
         let (store, manifest) = self.stored.as_ref()?;
         let done = store.done();
         let can_be = |slot: &Slot| match slot.racer {
-            Racer::Ceiling { .. } => true,
+            Racer::Ceiling { .. } => slot
+                .racer
+                .is_there(&self.experiment, &|index| servers[index].is_some()),
             Racer::Server(index) => {
                 let needs = self.experiment.workloads()[slot.cell.workload].needs.iter();
                 let needs = needs.map(String::as_str);

@@ -47,7 +47,8 @@ pub(super) fn finish(
     // What went wrong elsewhere may be right the next time.
     let ended = matches!(outcome, Err(LabError::Interrupted | LabError::Host { .. }));
     let go_on = if count > 0 || ended {
-        format!("; go on with: triathlon lab --resume {directory}")
+        let word = crate::shell::word(store.directory());
+        format!("; go on with: triathlon lab --resume {word}")
     } else {
         String::new()
     };

@@ -38,12 +38,22 @@ fn of_command(command: &[String]) -> Vec<PathBuf> {
 fn found(args: &Args, given: Option<&Path>) -> Option<PathBuf> {
     // `--resume first-heat`: the name was taken for the folder.
     if let Some(folder) = given.filter(|path| path.is_dir()) {
-        return Some(folder.to_owned());
+        return Some(execution(folder).unwrap_or_else(|| folder.to_owned()));
     }
     let named = given.map(|path| path.display().to_string());
     let name = args.experiment.clone().or(named)?;
     let newest = Store::newest(&args.results, &name);
     newest.or_else(|| begun_from(&args.results, &name))
+}
+
+/// Of a folder of several executions, which other commands take, too, the newest.
+fn execution(folder: &Path) -> Option<PathBuf> {
+    if folder.join("manifest.json").is_file() {
+        return None;
+    }
+    let name = folder.file_name()?.to_str()?;
+    let results = folder.parent()?;
+    Store::newest(results, name)
 }
 
 /// The newest results of the experiment in `file`: it may have another name.

@@ -200,6 +200,7 @@ impl Maker<'_> {
         let mut trials = Vec::new();
         let mut last = None;
         let mut fastest = 0.0_f64;
+        let mut is_interrupted = false;
         let ending = loop {
             let step = match search.step() {
                 Ok(step) => step,
@@ -207,7 +208,8 @@ impl Maker<'_> {
             };
             let file = step.load.put(self.args, self.chosen.plan.file().clone());
             let Some(trial) = self.make(file, step.duration)? else {
-                return Ok(Exit::Interrupted);
+                is_interrupted = true;
+                break search.so_far();
             };
             let weighed = capacity::weigh(&trial, objective);
             let afresh = if step.fresh { " afresh" } else { "" };
@@ -222,19 +224,25 @@ impl Maker<'_> {
             trials.push(written(step, &weighed));
             last = Some(trial);
         };
-        let last = last.context("a search makes at least one trial")?;
+        let Some(last) = last else {
+            // Nothing was measured that an answer could be made of.
+            return Ok(Exit::Interrupted);
+        };
         let closed_loop_rate = closed_loop_rate.unwrap_or(fastest);
         let found = Found {
             format: 1,
             plan: self.chosen.plan.file(),
             objective: objective.iter().map(|one| one.text().to_owned()).collect(),
             closed_loop_rate,
-            answer: answer(ending),
+            answer: answer(ending, is_interrupted),
             verdict: &last.verdict,
             trials,
         };
-        tell(self.args, &found, ending)?;
-        Ok(exit_of(ending, found.verdict))
+        tell(self.args, &found, (ending, is_interrupted))?;
+        Ok(match is_interrupted {
+            true => Exit::Interrupted,
+            false => exit_of(ending, found.verdict),
+        })
     }
 }
 
@@ -266,7 +274,7 @@ fn written<L: Searched>(step: capacity::Step<L>, weighed: &Weighed) -> Value {
 }
 
 /// The answer as it is written: its loads are numbers of what was searched.
-fn answer<L: Searched>(ending: Ending<L>) -> Value {
+fn answer<L: Searched>(ending: Ending<L>, is_interrupted: bool) -> Value {
     let key = |which: &str| format!("{which}_{}", L::KEY.trim_start_matches("rate_"));
     let number = |load: Option<L>| json!(load.map(L::number));
     match ending {
@@ -287,12 +295,17 @@ fn answer<L: Searched>(ending: Ending<L>) -> Value {
             json!({ "kind": "nothing", key("lowest"): lowest.number() })
         }
         Ending::Undecided { lower, upper } => json!({
-            "kind": "undecided", key("lower"): number(lower), key("upper"): number(upper),
+            "kind": if is_interrupted { "interrupted" } else { "undecided" },
+            key("lower"): number(lower), key("upper"): number(upper),
         }),
     }
 }
 
-fn tell<L: Searched>(args: &Args, found: &Found<'_>, ending: Ending<L>) -> anyhow::Result<()> {
+fn tell<L: Searched>(
+    args: &Args,
+    found: &Found<'_>,
+    (ending, is_interrupted): (Ending<L>, bool),
+) -> anyhow::Result<()> {
     if let Some(path) = &args.json {
         let text = serde_json::to_string(found).context("cannot write the search as JSON")?;
         if path == Path::new("-") {
@@ -307,10 +320,14 @@ fn tell<L: Searched>(args: &Args, found: &Found<'_>, ending: Ending<L>) -> anyho
         Of::Rate => format!("a closed loop reached {rate}/s"),
         Of::Connections => format!("the fastest reached {rate}/s"),
     };
+    let mut answer = said(ending, &found.objective.join(" and "), count);
+    if is_interrupted {
+        answer = answer.replacen("not found within", "interrupted after", 1);
+    }
     out::line(format_args!(
-        "{verdict}\ncapacity    {}\n{:12}{count} trials; {reached}",
-        said(ending, &found.objective.join(" and "), count),
+        "{verdict}\ncapacity    {answer}\n{:12}{}; {reached}",
         "",
+        words::plural(count as u64, "trial"),
     ))
 }
 
@@ -344,7 +361,8 @@ fn said<L: Searched>(ending: Ending<L>, objective: &str, count: usize) -> String
             format!("none: not even {} meets {objective}", lowest.words())
         }
         Ending::Undecided { lower, upper } => format!(
-            "not found within {count} trials: {} met {objective}, {} did not",
+            "not found within {}: {} met {objective}, {} did not",
+            words::plural(count as u64, "trial"),
             seen(lower),
             seen(upper)
         ),

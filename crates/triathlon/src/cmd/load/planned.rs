@@ -125,7 +125,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "slow.send_bytes_per_s" => "--slow-send",
         "stop" => "--duration",
         "timeout" => "--timeout",
-        "tls" => "--cacert and other flags of TLS",
+        "tls" => "-k, --cacert and other flags of TLS",
         "tls.certificate_file" => "--cert",
         "tls.certificates_folder" => "--certs",
         "tls.handshakes" => "--handshakes",

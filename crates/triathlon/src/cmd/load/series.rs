@@ -162,7 +162,7 @@ impl State {
             Sink::Stdout(stdout) => stdout
                 .write_all(text.as_bytes())
                 .and_then(|()| stdout.flush())
-                .context("cannot write to stdout"),
+                .context(crate::out::RESULT),
         }
     }
 }

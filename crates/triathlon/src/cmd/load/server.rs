@@ -56,19 +56,24 @@ impl Asked {
     /// Looks who answers at `url` in that protocol.
     pub(super) fn at(url: &Url, protocol: Protocol) -> Self {
         let addresses = (url.host.as_str(), url.port).to_socket_addrs();
-        let mut addresses = addresses.into_iter().flatten();
-        if !addresses.any(is_ours) {
+        let addresses = addresses.into_iter().flatten();
+        let ours: Vec<SocketAddr> = addresses.filter(|one| is_ours(*one)).collect();
+        if ours.is_empty() {
             return Self::Elsewhere;
         }
         let proc = Path::new(PROC);
-        let (owner, listens) = match protocol {
-            Protocol::Http3 => (lab::condition::owner_of_datagrams(proc, url.port), None),
+        let owner = |&address: &SocketAddr| match protocol {
+            Protocol::Http3 => {
+                let pid = lab::condition::owner_of_datagrams_at(proc, address)?;
+                Some((pid, None))
+            }
             Protocol::Http1 | Protocol::Http2 => {
-                (lab::condition::owner_of(proc, url.port), Some(url.port))
+                let pid = lab::condition::owner_at(proc, address)?;
+                Some((pid, Some(address)))
             }
         };
-        match owner {
-            Some(pid) => Self::Here(Box::new(Local::read(proc, pid, listens))),
+        match ours.iter().find_map(owner) {
+            Some((pid, listens)) => Self::Here(Box::new(Local::read(proc, pid, listens))),
             None => Self::Hidden,
         }
     }
@@ -164,8 +169,8 @@ pub(crate) fn is_ours(address: SocketAddr) -> bool {
 }
 
 impl Local {
-    /// The one whose first process is `pid`, with its listeners on `port`.
-    fn read(proc: &Path, pid: u32, port: Option<u16>) -> Self {
+    /// The one whose first process is `pid`, with its listeners at `address`.
+    fn read(proc: &Path, pid: u32, address: Option<SocketAddr>) -> Self {
         let tree = process::tree(proc, pid);
         // A parent that only watches its children works as little as it sleeps.
         let workers: Vec<u32> = tree
@@ -187,7 +192,7 @@ impl Local {
         let limits = workers
             .iter()
             .filter_map(|worker| process::open_files_limit(proc, *worker).ok().flatten());
-        let listeners = port.and_then(|port| socket::listeners(port).ok());
+        let listeners = address.and_then(|address| socket::listeners_at(address).ok());
         let listeners = listeners.unwrap_or_default();
         Self {
             pid,

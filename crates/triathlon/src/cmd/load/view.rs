@@ -408,6 +408,7 @@ mod tests {
     #[test]
     fn what_is_said_stays_above_the_lines() {
         let mut view = ten_seconds(60, true);
+        after(&mut view, 5);
         view.draw();
         let count = view.drawn;
         assert!(count > 1);

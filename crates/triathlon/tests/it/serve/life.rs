@@ -49,8 +49,8 @@ fn what_keeps_it_from_starting_is_told() {
     }
 }
 
-/// Room for the answers of all of them at once is more memory than most machines have; hardly any of
-/// it is ever used.
+/// Room for the answers of all of them at once is more memory than most machines have; hardly any
+/// of it is ever used.
 #[test]
 fn a_server_has_room_for_a_million_connections() {
     let server = Served::start(&[("a", b"a")], "--connections 1000000 --backend readiness");

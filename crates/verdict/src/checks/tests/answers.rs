@@ -432,6 +432,22 @@ fn a_server_that_never_comes_to_the_arrivals_of_the_window_is_measured() {
     assert!(found.fix[0].contains("-R"), "{found:?}");
 }
 
+/// A server that answers wrongly at once has answered, and more patience would change nothing.
+#[test]
+fn wrong_answers_are_not_called_unanswered() {
+    let mut trial = open().remove(0);
+    let due = trial.record.total.due;
+    let mut outcomes = model::OutcomeCounts::default();
+    outcomes[Outcome::Status] = due;
+    trial.record.total.outcomes = outcomes;
+    trial.record.response_time.clear();
+    trial.record.response_time.record_censored_n(due);
+    let verdict = crate::judge(&trial);
+    let found = super::finding(&verdict, "STA-14").unwrap();
+    assert!(found.say.contains("answered wrongly"), "{}", found.say);
+    assert!(!found.fix[0].contains("--timeout"), "{found:?}");
+}
+
 #[test]
 fn servers_that_close_differently_do_not_compare() {
     let mut trials = six_rounds();

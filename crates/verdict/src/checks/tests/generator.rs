@@ -284,9 +284,41 @@ fn an_overloaded_server_is_a_result() {
     let verdict = crate::judge(&trial);
     let found = finding(&verdict, "GEN-04").unwrap();
     assert_eq!(found.worst(), Severity::Note);
-    assert!(found.say.contains("server is overloaded"), "{}", found.say);
+    let said = "Requests waited for one of";
+    assert!(found.say.contains(said), "{}", found.say);
     assert!(!verdict.generator_limited);
     insta::assert_snapshot!("GEN-04 overload", super::told(&found));
+}
+
+/// What holds requests back is named: few connections, a deadline, or connections that fail.
+#[test]
+fn requests_that_wait_for_connections_are_told_apart() {
+    let said = |change: &dyn Fn(&mut model::Trial)| {
+        let mut trial = open().remove(0);
+        passed(&mut trial).sent = 80_000;
+        trial.record.blocked_time.clear();
+        let blocked = &mut trial.record.blocked_time;
+        blocked.record_n(Span::from_ms(900), 80_000);
+        trial.record.service_time.clear();
+        let service = &mut trial.record.service_time;
+        service.record_n(Span::from_ms(300), 1_000);
+        trial.plan.connections = 2;
+        change(&mut trial);
+        finding(&crate::judge(&trial), "GEN-04").unwrap()
+    };
+    let few = said(&|_| {});
+    let expected = "Requests waited for one of 2 connections, which at a mean service time of 300 \
+                    ms carry 6.67/s: those beyond that wait longer";
+    assert!(few.say.contains(expected), "{}", few.say);
+    assert!(few.fix[0].contains("-c"), "{few:?}");
+    let given_up = said(&|trial| trial.plan.deadline = Some(Span::from_ms(500)));
+    let expected = "those beyond that were given up after 500 ms";
+    assert!(given_up.say.contains(expected), "{}", given_up.say);
+    let failing = said(&|trial| trial.record.total.connections.backed_off = 12);
+    let expected =
+        "Requests waited for connections, 12 of which were made again only after a pause";
+    assert!(failing.say.contains(expected), "{}", failing.say);
+    assert!(!failing.say.contains("overloaded"), "{}", failing.say);
 }
 
 #[test]

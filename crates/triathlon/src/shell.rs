@@ -1,0 +1,24 @@
+//! Words of command lines that are printed to be pasted into a shell.
+
+use std::path::Path;
+
+/// As a word of a command line.
+pub(crate) fn word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@".contains(c);
+    match text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word() {
+        assert_eq!(word(Path::new("/srv/b-1/x.conf")), "/srv/b-1/x.conf");
+        assert_eq!(word(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+    }
+}
