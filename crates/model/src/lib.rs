@@ -21,6 +21,7 @@ mod hex;
 pub mod http2;
 pub mod json;
 mod mark;
+pub mod misread;
 pub mod outcome;
 pub mod plan;
 pub mod point;

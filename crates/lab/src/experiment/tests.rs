@@ -133,6 +133,12 @@ fn what_nobody_can_measure_or_tell_apart_is_refused() {
     };
     check(
         "rounds = 6",
+        "rounds = 99999999999999999999999",
+        "x.toml:4: experiment.rounds: 99999999999999999999999 is too large: 4294967295 is the most \
+         that can be written",
+    );
+    check(
+        "rounds = 6",
         "rounds = 4000000000",
         "x.toml:4: experiment.rounds: give 1 to 10,000",
     );

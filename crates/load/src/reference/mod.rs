@@ -217,6 +217,8 @@ impl Fetched {
                 "does a server listen on that Unix socket, and may this user write to it?"
             } else if self.no_source && !plan.file().sources.is_empty() {
                 "does this machine have the source address (--interface)?"
+            } else if plan.file().protocol == plan::Protocol::Http3 {
+                "does the server offer HTTP/3, on that port for UDP?"
             } else {
                 "is the server running, and on that port?"
             },

@@ -20,6 +20,7 @@ use toml::Spanned;
 pub use self::around::{Alone, Around, Named};
 use self::variables::Variables;
 use crate::experiment::{ArrivalKind, RateText};
+use crate::misread;
 use crate::plan::{
     AnswerFile, Expectation, PlanError, ScriptFile, Stage, StepFile, TakeFile, Think, Url, WayFile,
 };
@@ -72,8 +73,15 @@ pub fn read(
         line: line_of(text, at.start),
         why,
     };
-    let written: Written = toml::from_str(text)
-        .map_err(|error| mistake((error.span().unwrap_or(0..0), error.message().to_owned())))?;
+    let written: Written = toml::from_str(text).map_err(|error| {
+        let at = error.span().unwrap_or(0..0);
+        let why = misread::in_words(error.message());
+        let key = misread::key_at(text, at.start).filter(|_| error.span().is_some());
+        mistake((
+            at,
+            key.map_or_else(|| why.clone(), |key| format!("{key}: {why}")),
+        ))
+    })?;
     let mut reader = Reader {
         base: written.url.as_deref().or(base),
         around,

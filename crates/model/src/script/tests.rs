@@ -170,8 +170,17 @@ fn a_mistake_has_its_line_and_what_to_write() {
             "{told}"
         );
     };
-    check("[[step]]\nget = '/'\nwhait = '1s'\n", 3, "unknown field");
-    check("[[step]]\nget = 7\n", 2, "expected a string");
+    check(
+        "[[step]]\nget = '/'\nwhait = '1s'\n",
+        3,
+        "whait: no such key here",
+    );
+    check("[[step]]\nget = 7\n", 2, "get: write text in quotes, not 7");
+    check(
+        "[[step]]\nget = '/'\nheaders = { Accept = 'a' }\n",
+        3,
+        "headers: write a list, not a table",
+    );
     check("\n[[step]]\nget = '/'\nwait = '1s'\n", 2, "does one thing");
     check("\n\n[[step]]\nname = 'x'\n", 3, "does one thing");
     check(
@@ -191,7 +200,7 @@ fn a_mistake_has_its_line_and_what_to_write() {
     check(
         "[[step]]\nget = '/'\nchance = 0.3\n",
         3,
-        "expected a string",
+        "chance: write text in quotes, not 0.3",
     );
     check("[[step]]\nrequest = '/'\n", 2, "METHOD URL");
     check("[[step]]\nget = '/ä'\n", 1, "percent-encode");

@@ -66,7 +66,11 @@ const REST: [(&str, &str); 65] = [
     ("response_time_p99_95_us", "the same"),
     ("response_time_p99_99_us", "the same"),
     ("late_time_p99_us", "how late the generator itself was"),
-    ("ok", "right answers"),
+    (
+        "ok",
+        "right answers to exchanges that became due in the window; the rate counts all right \
+         answers that came in it",
+    ),
     (
         "failures",
         "exchanges that got no right answer, those given up unsent among them",

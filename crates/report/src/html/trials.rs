@@ -78,7 +78,7 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
         .cell(&server)
         .text(&digest.id.workload)
         .number(&number::count(u64::from(digest.id.connections())))
-        .number(&digest.round.to_string())
+        .number(&round(digest))
         .cell(&verdict)
         .number(&show(
             Unit::PerSecond,
@@ -100,4 +100,12 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
         .number(&number::count(digest.outcomes.lost()))
         .number(&show(Unit::Share, digest.busy, Standing::Sound))
         .text(&format!("{}{cut}", digest.rules.join(" ")));
+}
+
+/// Its round, and whether it is one that was measured again.
+fn round(digest: &Digest) -> String {
+    match digest.attempt {
+        0 => digest.round.to_string(),
+        _ => format!("{} <small>again</small>", digest.round),
+    }
 }

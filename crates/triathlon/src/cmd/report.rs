@@ -179,6 +179,12 @@ fn refuse_two_results(args: &Args) -> Result<(), UsageError> {
     let is_csv = args.csv.as_deref().is_some_and(is_stdout);
     let why = if is_html && is_csv {
         "--html - and --csv -: stdout takes one of them; name a file for the other"
+    } else if let Some(file) = twice(args) {
+        return Err(UsageError(format!(
+            "{} would be written twice: name a file for each of --html, --csv, --pdf and \
+             --markdown",
+            file.display()
+        )));
     } else if is_html && args.pdf.is_some() {
         "--html -: the page is printed from a file; name one"
     } else if args.pdf.as_deref().is_some_and(is_stdout) {
@@ -189,6 +195,15 @@ fn refuse_two_results(args: &Args) -> Result<(), UsageError> {
         return Ok(());
     };
     Err(UsageError(why.to_owned()))
+}
+
+/// A file that two of the results would be written to.
+fn twice(args: &Args) -> Option<&Path> {
+    let all = [&args.html, &args.csv, &args.pdf, &args.markdown];
+    let mut files: Vec<&Path> = all.into_iter().flatten().map(PathBuf::as_path).collect();
+    files.sort_unstable();
+    let mut pairs = files.windows(2);
+    pairs.find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 /// Says where a result is; beside one that is on standard output, on standard error.

@@ -42,10 +42,40 @@ fn a_number_below_zero_is_a_value_and_no_flag() {
     );
 }
 
+/// What `--json` wrote has a plan in it, and is none.
+#[test]
+fn a_result_in_the_place_of_its_plan_is_told() {
+    let server = Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let result = folder.path().join("result.json");
+    let result = result.to_str().expect("a path of letters");
+    let url = server.url();
+    triathlon([
+        "load", &url, "-n", "2", "-c", "1", "--warmup", "0s", "--json", result,
+    ])
+    .expect_measured();
+    check(
+        &format!("load --plan {result}"),
+        2,
+        &["is not a plan", "it is a result", "its key plan"],
+    );
+}
+
 #[test]
 fn a_world_that_fails() {
     let nobody = reserve();
     let closed = nobody.address;
+    check(
+        &format!("load https://{closed}/ -k --http3 -n 1"),
+        1,
+        &[
+            "refused",
+            "does the server offer HTTP/3, on that port for UDP?",
+        ],
+    );
     check(
         "load http://no-such-host.invalid/ -n 1",
         1,

@@ -71,6 +71,10 @@ fn tables_and_pages_go_to_standard_output_on_request() {
         ),
         (&["--html", "-", "--pdf", "x.pdf"], &["--html -", "file"]),
         (&["--pdf", "-"], &["--pdf -", "file"]),
+        (
+            &["--html", "x", "--csv", "x"],
+            &["x would be written twice"],
+        ),
     ] {
         report(flags).expect_code(2).expect_complaint(words);
     }

@@ -30,7 +30,11 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .filter_map(|(worker, times)| Some((worker, times.quantile(0.99)?)))
         .max_by_key(|(_, p99)| *p99);
     let (Some((worker, batch)), Some(median)) = (worst, record.service_time.quantile(0.5)) else {
-        return Judgement::unknown("how long the generator's batches of events took");
+        let is_known = record.workers.iter().any(|one| one.batch_time.is_some());
+        return Judgement::unknown(match is_known {
+            true => "the slowest in 100 batches of events: fewer than 1,000 were handled",
+            false => "how long the generator's batches of events took",
+        });
     };
     let share = batch.as_us_f64() / median.as_us_f64().max(1e-3);
     if BATCH_OF_MEDIAN.severity(share).is_none() {

@@ -9,6 +9,7 @@ mod table;
 mod tls;
 mod users;
 
+use model::misread;
 use toml::de::{DeTable, DeValue};
 
 use super::{Page, ReadError};
@@ -111,6 +112,15 @@ impl Kind {
                 }
             }
         }
+    }
+
+    /// Whether a number is what it takes, and this one is beyond what is counted.
+    fn is_too_large(self, given: &str) -> bool {
+        let is_number = matches!(self, Self::Count(_) | Self::Numbers);
+        is_number
+            && given
+                .parse::<u128>()
+                .is_ok_and(|number| number > u128::from(u32::MAX))
     }
 
     /// Whether a list of values may be written for it.
@@ -224,43 +234,27 @@ pub(super) fn explain_at(path: &str, message: &str) -> (String, Option<String>) 
     let Some(key) = key(path) else {
         return (why, nearest);
     };
-    let given = given(message);
+    let given = misread::given(message);
     match (given, message.trim().starts_with("unknown variant")) {
         (Some(given), true) => {
             let given = format!("\"{given}\"");
             (format!("write {}, not {given}", key.kind.words()), nearest)
+        }
+        (Some(given), false) if key.kind.is_too_large(&given) => {
+            let most = u32::MAX;
+            (
+                format!("{given} is too large: {most} is the most that can be written"),
+                nearest,
+            )
         }
         (Some(given), false) => (format!("write {}, not {given}", key.kind.words()), nearest),
         (None, _) => (why, nearest),
     }
 }
 
-/// The value that serde's message about a wrong type or word names.
-fn given(message: &str) -> Option<String> {
-    let message = message.trim();
-    if let Some(rest) = message.strip_prefix("unknown variant ") {
-        return rest.split('`').nth(1).map(str::to_owned);
-    }
-    let rest = ["invalid type: ", "invalid value: "]
-        .into_iter()
-        .find_map(|start| message.strip_prefix(start))?;
-    let (given, _) = rest.split_once(", expected ")?;
-    Some(match given {
-        "map" => "a table".to_owned(),
-        "sequence" => "a list".to_owned(),
-        _ => match (given.split_once('`'), given.split_once(' ')) {
-            (Some((_, value)), _) => value.trim_end_matches('`').to_owned(),
-            (None, Some((_, value))) => value.to_owned(),
-            (None, None) => given.to_owned(),
-        },
-    })
-}
-
 /// The same where the key is not known, or none of an experiment.
 pub(crate) fn explain(message: &str) -> (String, Option<String>) {
-    let why = wrong_type(message)
-        .or_else(|| missing_key(message))
-        .unwrap_or_else(|| message.trim().replace('`', "'"));
+    let why = misread::in_words(message);
     let nearest = ["unknown variant ", "unknown field "]
         .into_iter()
         .find_map(|start| message.strip_prefix(start))
@@ -271,30 +265,4 @@ pub(crate) fn explain(message: &str) -> (String, Option<String>) {
         })
         .map(str::to_owned);
     (why, nearest)
-}
-
-/// `missing field `install`` and `unknown field `x`, expected ...` in words of people.
-fn missing_key(message: &str) -> Option<String> {
-    let message = message.trim().replace('`', "'");
-    if let Some(key) = message.strip_prefix("missing field ") {
-        return Some(format!("the key {key} is missing"));
-    }
-    let rest = message.strip_prefix("unknown field ")?;
-    let (_, expected) = rest.split_once(", expected ")?;
-    let known = expected.trim_start_matches("one of ").replace('\'', "");
-    Some(format!("no such key here; there are {known}"))
-}
-
-/// `invalid type: string "six", expected u32` in words of people.
-fn wrong_type(message: &str) -> Option<String> {
-    let given = given(message).filter(|_| message.trim().starts_with("invalid"))?;
-    let (_, expected) = message.trim().split_once(", expected ")?;
-    let wanted = match expected {
-        "a sequence" => "a list",
-        "a string" => "text in quotes",
-        "u16" | "u32" | "u64" => "a whole number, 0 or more",
-        _ if expected.starts_with("struct ") => "a table",
-        other => other,
-    };
-    Some(format!("write {wanted}, not {given}"))
 }

@@ -181,7 +181,7 @@ fn a_mistake_in_a_step_is_told_with_its_place() {
     );
     check(
         r#"{ "get": "page" }, { "gett": "page" }"#,
-        "load.step[1]: unknown field 'gett'",
+        "load.step[1]: gett: no such key here",
     );
     check(
         r#"{ "get": "http://elsewhere/" }"#,

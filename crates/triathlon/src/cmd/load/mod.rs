@@ -166,8 +166,13 @@ fn read_plan(path: &Path, is_line: bool) -> anyhow::Result<Plan> {
         std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the plan {}", path.display()))?
     };
-    let file = PlanFile::from_json(text.as_bytes())
-        .map_err(|error| UsageError(format!("{} is not a plan: {error}", path.display())))?;
+    let file = PlanFile::from_json(text.as_bytes()).map_err(|error| {
+        let hint = match Trial::from_json(text.as_bytes()) {
+            Ok(_) => "; it is a result, and its plan is the value of its key plan",
+            Err(_) => "",
+        };
+        UsageError(format!("{} is not a plan: {error}{hint}", path.display()))
+    })?;
     Ok(Plan::try_from(file).map_err(|error| UsageError(error.to_string()))?)
 }
 

@@ -27,8 +27,9 @@ pub(super) struct Targets {
     #[arg(value_name = "URL", conflicts_with = "plan")]
     urls: Vec<String>,
 
-    /// How often each URL is asked in relation to the others, in their order: 9,1
-    /// [default: equally often]
+    /// How often each URL is asked in relation to the others, in their order: 9,1 [default: equally
+    /// often]. Several hosts have connections in that relation; where no rate is given, one that
+    /// answers faster is asked more often than that
     #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "urls")]
     weights: Vec<u32>,
 
