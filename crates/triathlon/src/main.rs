@@ -21,6 +21,8 @@ use anyhow::Context as _;
 use self::secrets::Secrets;
 
 fn main() -> ExitCode {
+    // Where it cannot be asked for, a file that grows too large ends this program, as before.
+    let _outlived = sys::process::outlive_file_limits();
     let mut words: Vec<_> = std::env::args_os().collect();
     let secrets = Secrets::hide(&words);
     if let Some(tool) = tools::of_program(&words) {

@@ -29,6 +29,9 @@ const WORD: Duration = Duration::from_secs(2);
 /// Agents that have something to say say it within this time.
 const QUIET: Duration = Duration::from_secs(2);
 
+/// Who interrupts a load while there is no connection waits so long for one.
+const RECONNECT: Duration = Duration::from_secs(5);
+
 /// So often it is looked what the broker keeps, once a connection has been lost.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -47,10 +50,11 @@ pub(super) struct Load<'a> {
     ears: &'a mut dyn Ears,
     /// What is still to be heard of its window, by this machine's clock in nanoseconds since 1970.
     edges: VecDeque<(Edge, u64)>,
-    is_stopped: bool,
+    /// When all were told to come to their end.
+    stopped: Option<Instant>,
     has_begun: bool,
-    /// Whether there was a connection to the broker when that was last looked at.
-    is_connected: bool,
+    /// Since when there is no connection to the broker.
+    apart: Option<Instant>,
     /// When it begins, by this machine's clock in nanoseconds since 1970; 0 before that is known.
     start: u64,
     /// How often the connection had been lost when it began.
@@ -90,9 +94,9 @@ impl<'a> Load<'a> {
             ),
             ears,
             edges: VecDeque::new(),
-            is_stopped: false,
+            stopped: None,
             has_begun: false,
-            is_connected: true,
+            apart: None,
             start: 0,
             losses: broker.losses(),
             looked: Instant::now(),
@@ -107,7 +111,9 @@ impl<'a> Load<'a> {
     /// Whether it did not begin because messages were lost or came late: then nothing stands in the
     /// way of another try.
     pub(super) fn was_disturbed(&self) -> bool {
-        !self.has_begun && !self.is_stopped && (self.coordinator.is_cut_off() || self.is_late())
+        !self.has_begun
+            && self.stopped.is_none()
+            && (self.coordinator.is_cut_off() || self.is_late())
     }
 
     /// Whether its start had passed before all had been told of it.
@@ -143,7 +149,7 @@ impl<'a> Load<'a> {
         };
         self.hear_until(time, Roll::is_ready).await?;
         // Who was stopped before the start has measured nothing, and says so.
-        if !self.is_stopped {
+        if self.stopped.is_none() {
             if self.keep().await {
                 self.ears.kept(&self.order);
             }
@@ -215,7 +221,7 @@ impl<'a> Load<'a> {
 
     /// Lets all come to their end.
     pub(super) async fn stop(&mut self) -> Result<(), FleetError> {
-        self.is_stopped = true;
+        self.stopped = Some(Instant::now());
         for member in self.wish.crew {
             let stop = Ask::Stop {
                 order: self.order.clone(),
@@ -242,7 +248,7 @@ impl<'a> Load<'a> {
         let start = Instant::now();
         let (mut until, mut quiet) = (start + time.most, time.quiet.map(|time| start + time));
         while !is_far(&self.roll) {
-            if self.ears.is_interrupted() && !self.is_stopped {
+            if self.ears.is_interrupted() && self.stopped.is_none() {
                 self.stop().await?;
                 let now = Instant::now();
                 until = until.min(now + STOP_PATIENCE);
@@ -255,6 +261,9 @@ impl<'a> Load<'a> {
             self.find_lost().await?;
             if is_far(&self.roll) {
                 break;
+            }
+            if self.is_alone() {
+                return Err(self.interrupted_alone());
             }
             if Instant::now() > until {
                 return self.give_up().await;
@@ -282,7 +291,7 @@ impl<'a> Load<'a> {
     /// Tells the edges of the window that have been reached, and how far the next one is.
     fn tell_edges(&mut self) -> Duration {
         let now = (self.coordinator.now)();
-        if self.is_stopped {
+        if self.stopped.is_some() {
             // They are elsewhere now.
             self.edges.clear();
         }
@@ -299,10 +308,28 @@ impl<'a> Load<'a> {
     /// Tells that the connection to the broker was lost, and that there is one again.
     fn tell_connection(&mut self) {
         let is_connected = self.coordinator.broker.is_connected();
-        if is_connected != self.is_connected {
-            self.is_connected = is_connected;
+        if is_connected != self.apart.is_none() {
+            self.apart = (!is_connected).then(Instant::now);
             self.ears.connection(is_connected);
         }
+    }
+
+    /// Whether it was interrupted, and there has been no connection for long enough since.
+    fn is_alone(&self) -> bool {
+        let since = self.stopped.zip(self.apart);
+        since.is_some_and(|(stopped, apart)| stopped.max(apart).elapsed() >= RECONNECT)
+    }
+
+    fn interrupted_alone(&self) -> FleetError {
+        let broker = &self.coordinator.broker;
+        let what_becomes = match broker.has_store() {
+            true => "is kept there once it is back",
+            false => "is lost",
+        };
+        broker.failed(format_args!(
+            "the connection is lost, and an interrupt does not wait for it: agents end with their \
+             parts, and what they measure {what_becomes}"
+        ))
     }
 
     async fn hear(&mut self, news: Option<crate::broker::Message>) -> Result<(), FleetError> {
@@ -344,7 +371,7 @@ impl<'a> Load<'a> {
     /// For how long the window has been open, at most as long as it is; none where it is not open,
     /// nobody watches, or who was told to stop tells nothing any more.
     fn age(&self) -> Option<Span> {
-        if !self.wish.is_watched || !self.has_begun || self.is_stopped {
+        if !self.wish.is_watched || !self.has_begun || self.stopped.is_some() {
             return None;
         }
         let plan = self.wish.plan;

@@ -307,7 +307,8 @@ impl Coordinator {
     }
 
     async fn take_out(&self, order: &str, crew: &[Member]) {
-        if !self.broker.has_store() {
+        // What cannot be taken out now is taken out by the broker, after a day.
+        if !self.broker.has_store() || !self.broker.is_connected() {
             return;
         }
         self.broker.forget(order).await;

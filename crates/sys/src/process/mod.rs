@@ -25,7 +25,7 @@ use crate::syscall::limit::{self, Bounds, Resource};
 
 pub use guard::Guard;
 pub use leaf::{Leaf, LeafCpu};
-pub use signal::{Interrupt, Readiness, wait_readable};
+pub use signal::{Interrupt, Readiness, outlive_file_limits, wait_readable};
 
 /// How long those who were killed may take to be gone.
 const KILL_LIMIT: Duration = Duration::from_secs(5);

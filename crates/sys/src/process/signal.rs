@@ -31,17 +31,9 @@ impl Interrupt {
             if signal == libc::SIGHUP && is_ignored(signal)? {
                 continue;
             }
-            // SAFETY: sigaction is plain data, for which all zero is a value.
-            let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-            let handler: extern "C" fn(libc::c_int) = note;
-            action.sa_sigaction = handler as libc::sighandler_t;
             // SAFETY: the handler reads a clock, touches an atomic and calls _exit: all of them
             // async-signal-safe.
-            let result =
-                unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
-            if result == -1 {
-                return Err(io::Error::last_os_error());
-            }
+            unsafe { handle(signal, note, 0) }?;
         }
         Ok(Self { _armed: () })
     }
@@ -56,6 +48,36 @@ impl Interrupt {
     /// Whether it has arrived.
     pub fn is_raised(self) -> bool {
         FIRST.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// From now on a file that reaches the limit on the size of files (`ulimit -f`) is an error of the
+/// write, as a full disk is, instead of the silent end of this process. Programs that it starts are
+/// ended as ever: a handler, unlike a signal that is ignored, is not handed on to them.
+pub fn outlive_file_limits() -> io::Result<()> {
+    extern "C" fn go_on(_: libc::c_int) {}
+    // SAFETY: the handler does nothing.
+    unsafe { handle(libc::SIGXFSZ, go_on, libc::SA_RESTART) }
+}
+
+/// Has `handler` called at `signal`.
+///
+/// # Safety
+///
+/// All that `handler` does is async-signal-safe.
+unsafe fn handle(
+    signal: libc::c_int,
+    handler: extern "C" fn(libc::c_int),
+    flags: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: sigaction is plain data, for which all zero is a value.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as libc::sighandler_t;
+    action.sa_flags = flags;
+    // SAFETY: the caller answers for the handler.
+    match unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
     }
 }
 

@@ -28,6 +28,13 @@ impl Mapping {
         Self::new(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
+    /// Maps fresh memory, to be written, of which there may be more than the machine has: its pages
+    /// are handed out when they are first written, and none is promised before.
+    pub fn reserved(length: usize) -> io::Result<Self> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        Self::new(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+    }
+
     #[inline]
     fn new(
         length: usize,
@@ -50,6 +57,12 @@ impl Mapping {
     /// How many bytes it holds.
     pub const fn length(&self) -> usize {
         self.length
+    }
+
+    /// Where it begins.
+    #[inline]
+    pub(crate) const fn start(&self) -> NonNull<u8> {
+        self.start.cast()
     }
 
     /// Reads the byte at `offset`, for certain from memory.

@@ -302,6 +302,23 @@ fn no_room_for_the_trial_loses_nothing() {
 }
 
 #[test]
+fn a_file_that_may_not_grow_loses_nothing() {
+    let server = right();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let trial = folder.path().join("trial.json");
+    let mut shell = std::process::Command::new("sh");
+    // One block: 512 or 1,024 bytes, as the shell counts.
+    shell.args(["-c", "ulimit -f 1; exec \"$@\"", "sh"]);
+    shell.arg(program()).args(["load", &server.url()]);
+    shell.args("-n 40 -c 4 -t 1 --warmup 0s --json".split(' '));
+    let run = Running::start(shell.arg(&trial)).finish();
+    let run = run
+        .expect_code(1)
+        .expect_complaint(&["trial.json", "File too large"]);
+    assert!(run.stdout.contains("40"), "{run:#?}");
+}
+
+#[test]
 fn nobody_reads_what_is_printed() {
     let server = right();
     let url = server.url();

@@ -92,9 +92,9 @@ fn h2load_finds_no_fault_with_http2() {
     let clear = Served::start(&files(&large), "--workers 2");
     let secure = certificates.serve("site", &files(&large), "--workers 2");
     for (words, target) in [
-        ("-n 5000 -c 32 -m 1", "/small"),
-        ("-n 10000 -c 8 -m 100", "/small"),
-        ("-n 500 -c 4 -m 10", "/large"),
+        ("-n 2000 -c 32 -m 1", "/small"),
+        ("-n 4000 -c 8 -m 100", "/small"),
+        ("-n 100 -c 4 -m 10", "/large"),
         ("-n 40 -c 4 -m 10 -w 10 -W 10", "/large"),
     ] {
         for url in [clear.url(target), https(&secure.url(target))] {
@@ -157,10 +157,10 @@ fn h2_and_httpx_are_content() {
     assert_eq!(output(&mut client), "content\n");
 }
 
-/// The two loops: 400 exchanges over 4 connections.
+/// The two loops: 120 exchanges over 4 connections.
 const LOOPS: [&str; 2] = [
-    "-n 400 -c 4 -t 2 --warmup 0s --timeout 5s",
-    "-n 400 -R 2000 -c 4 -t 2 --warmup 0s --timeout 5s",
+    "-n 120 -c 4 -t 2 --warmup 0s --timeout 5s",
+    "-n 120 -R 1000 -c 4 -t 2 --warmup 0s --timeout 5s",
 ];
 
 #[track_caller]
@@ -168,7 +168,7 @@ fn all_right(run: Run) -> Trial {
     let trial = run.trial();
     let outcomes = trial.record.total.outcomes;
     assert_eq!(outcomes[Outcome::Ok], outcomes.total(), "{run:#?}");
-    assert_eq!(outcomes.total(), 400, "{run:#?}");
+    assert_eq!(outcomes.total(), 120, "{run:#?}");
     assert!(trial.record.http2.is_some(), "{run:#?}");
     let reference = trial.record.reference.as_ref().expect("a reference");
     assert_eq!(reference.version, "HTTP/2");
@@ -232,7 +232,7 @@ fn load_and_nginx_agree_on_http2() {
             assert_eq!(http2.streams_allowed, Some(128));
             assert_eq!(http2.connections_limited > 0, streams > 128);
             // Two fetches before the run are in its log, too.
-            assert_eq!(server.quit().len(), 402);
+            assert_eq!(server.quit().len(), 122);
 
             let tls = Some((certificate.as_path(), key.as_path()));
             let server = Nginx::start_http2(&nginx, &files(&large), tls);
@@ -241,7 +241,7 @@ fn load_and_nginx_agree_on_http2() {
                 &format!("{flags} --http2 {trust}"),
             ));
         }
-        let server = Nginx::start_http2_ending(&nginx, &files(&large), 30);
+        let server = Nginx::start_http2_ending(&nginx, &files(&large), 10);
         let flags = format!("{flags} -m 10 --http2-prior-knowledge");
         let trial = all_right(load(&server.url("small"), &flags));
         let http2 = trial.record.http2.expect("HTTP/2 is recorded");

@@ -371,10 +371,11 @@ pub fn rests_on_all(unspoilt: usize, rounds: usize) -> String {
         0 => "none of them".to_owned(),
         some => format!("only {some} of them"),
     };
-    format!(
-        "rests on all {rounds} rounds as they were first measured, and {without} had the CPUs to \
-         themselves"
-    )
+    let all = match rounds {
+        2 => "both rounds".to_owned(),
+        rounds => format!("all {rounds} rounds"),
+    };
+    format!("rests on {all} as they were first measured, and {without} had the CPUs to themselves")
 }
 
 /// What a point is worth by what its rounds are worth, each with the rules that brought it there.

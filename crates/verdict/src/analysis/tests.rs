@@ -249,6 +249,7 @@ fn one_round_is_told_as_one() {
         rests_on_all(0, 1),
         "rests on the only round, which did not have the CPUs to itself"
     );
+    assert!(rests_on_all(1, 2).starts_with("rests on both rounds as"));
     let ids = servers();
     let compared = compare(&rounds(&ids, 1), Asked::default()).remove(0);
     let said = &compared.certainty()[0];

@@ -3,13 +3,15 @@
 use std::io;
 use std::ptr::NonNull;
 
+use crate::syscall::mapping::Mapping;
+
 /// Places for bytes that are sent from a copy. The system hands their pages out when they are first
 /// written, and promises nothing before: a server for a million connections has room for two
 /// million answers of 40 KiB, of which hardly any are under way at a time.
 #[derive(Debug)]
 pub(super) struct Copies {
-    start: NonNull<u8>,
-    length: usize,
+    /// None where there are no places.
+    memory: Option<Mapping>,
     each: usize,
 }
 
@@ -21,32 +23,25 @@ impl Copies {
     pub(super) fn new(places: u32, each: u32) -> io::Result<Self> {
         let (places, each) = (places as usize, each as usize);
         let length = places.saturating_mul(each);
-        if length == 0 {
-            let start = NonNull::dangling();
-            return Ok(Self {
-                start,
-                length,
-                each,
-            });
-        }
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let anywhere = std::ptr::null_mut();
-        // SAFETY: the kernel chooses the place, so nothing that exists is mapped over.
-        let start = unsafe { libc::mmap(anywhere, length, protection, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            let error = io::Error::last_os_error();
-            let gigabytes = length.div_ceil(1_000_000_000);
-            return Err(io::Error::other(format!(
-                "{places} buffers of {each} bytes, {gigabytes} GB of address space, cannot be had \
-                 ({error}): ask for fewer connections, or raise `ulimit -v`"
-            )));
-        }
-        let start = NonNull::new(start.cast()).expect("nothing is mapped at address zero");
-        Ok(Self {
-            start,
-            length,
-            each,
+        let memory = match length {
+            0 => None,
+            length => Some(Mapping::reserved(length).map_err(|error| {
+                let gigabytes = length.div_ceil(1_000_000_000);
+                io::Error::other(format!(
+                    "{places} buffers of {each} bytes, {gigabytes} GB of address space, cannot be \
+                     had ({error}): ask for fewer connections, or raise `ulimit -v`"
+                ))
+            })?),
+        };
+        Ok(Self { memory, each })
+    }
+
+    /// Where all places begin, and how many bytes they have.
+    #[inline]
+    fn all(&self) -> (NonNull<u8>, usize) {
+        let memory = self.memory.as_ref();
+        memory.map_or((NonNull::dangling(), 0), |memory| {
+            (memory.start(), memory.length())
         })
     }
 
@@ -59,29 +54,26 @@ impl Copies {
     /// The first `length` bytes of a place.
     #[inline]
     pub(super) fn get(&self, place: u32, length: usize) -> &[u8] {
+        let (start, all) = self.all();
         // SAFETY: the range is mapped as long as this value lives, zeroed or written by us, and
         // nobody writes while it is borrowed.
-        let all = unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) };
+        let all = unsafe { std::slice::from_raw_parts(start.as_ptr(), all) };
         let from = place as usize * self.each;
         &all[from..from + length]
     }
 
     /// Writes `bytes` to the start of a place.
     #[inline]
+    #[expect(
+        clippy::needless_pass_by_ref_mut,
+        reason = "it writes what `get` lends"
+    )]
     pub(super) fn write(&mut self, place: u32, bytes: &[u8]) {
+        let (start, all) = self.all();
         // SAFETY: as in `get`, and it is borrowed mutably; the kernel at most reads.
-        let all = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) };
+        let all = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), all) };
         let from = place as usize * self.each;
         all[from..from + bytes.len()].copy_from_slice(bytes);
-    }
-}
-
-impl Drop for Copies {
-    fn drop(&mut self) {
-        if self.length > 0 {
-            // SAFETY: it was mapped by us with this length, and nobody holds a part of it.
-            let _unmapped = unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
-        }
     }
 }
 

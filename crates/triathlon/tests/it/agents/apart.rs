@@ -474,7 +474,7 @@ fn an_agent_with_servers_that_is_killed_costs_one_trial() {
     let rig = servers(&machines, &url);
     let race = Race::new(&table());
     let there = machines.on(LAB);
-    let mut lab = race.start(&url, "experiment.rounds=1 experiment.duration=1s");
+    let mut lab = race.start(&url, "experiment.rounds=1 experiment.duration=400ms");
     wait_until("a trial is stored", || {
         assert!(!lab.ended(), "it ended: {}", lab.stderr());
         !race.stored().is_empty()

@@ -66,32 +66,6 @@ fn a_broker_that_is_started_again_between_two_trials_costs_none() {
     assert_eq!(files_of(&gaps), 0, "{run:#?}");
 }
 
-/// An interrupt ends a load of agents whether or not they can be told.
-#[test]
-fn an_interrupt_ends_a_load_whose_broker_has_gone() {
-    let name = "an_interrupt_ends_a_load_whose_broker_has_gone";
-    let Some([nats]) = need(name, ["nats-server"]) else {
-        return;
-    };
-    let (mut nats, server) = (Nats::start(&nats, ""), right());
-    let url = nats.url();
-    let _agent = agent(&url, "a", "--targets 127.0.0.0/8");
-    let (target, broker) = (server.url(), nats.url());
-    let words = [
-        "load", &target, "--agents", "a", "-t", "1", "-c", "1", "-d", "120s",
-    ];
-    let words = words.into_iter().chain(["--nats", &broker]);
-    let mut load = Running::start(&mut command(words));
-    wait_until("the load is made", || {
-        assert!(!load.ended(), "it ended: {}", load.stderr());
-        server.requests() > 10
-    });
-    nats.kill();
-    load.signal("INT");
-    let run = load.finish_within(LAB_LIMIT);
-    assert_ne!(run.code, Some(0), "{run:#?}");
-}
-
 /// Whoever asks loses its connection when it says when the load begins, or before.
 #[test]
 fn a_connection_that_is_lost_before_the_load_begins_costs_none() {

@@ -7,7 +7,7 @@ use model::{Outcome, Trial};
 
 use super::nats::{Nats, agent, load_by, start_load};
 use super::{right, shares_add_up};
-use crate::support::process::{Run, Running, triathlon};
+use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::{need, plan, wait_until};
 
 /// A load of so many exchanges.
@@ -154,6 +154,39 @@ fn a_broker_that_is_killed_and_started_again_is_survived() {
     assert!(run.stderr.contains(again), "{run:#?}");
     all_is_there(&run.trial());
     nothing_is_kept(&name, &nats.url());
+}
+
+/// An interrupt ends a load of agents although they cannot be told; what they measure is kept once
+/// the broker is back.
+#[test]
+fn an_interrupt_does_not_wait_for_a_broker_that_has_gone() {
+    let name = "an_interrupt_does_not_wait_for_a_broker_that_has_gone";
+    let Some([nats]) = need(name, ["nats-server"]) else {
+        return;
+    };
+    let (mut nats, server) = (Nats::start(&nats, ""), right());
+    let agent = agent(&nats.url(), "a", "--targets 127.0.0.0/8");
+    let (target, url) = (server.url(), nats.url());
+    let words = ["load", &target, "--agents", "a", "--nats", &url];
+    let flags = "-t 1 -c 1 -R 50 -d 10s --warmup 0s".split_whitespace();
+    let mut load = Running::start(&mut command(words.into_iter().chain(flags)));
+    let name = name_of(&mut load);
+    wait_until("the load is made", || {
+        assert!(!load.ended(), "it ended: {}", load.stderr());
+        server.requests() > 10
+    });
+    nats.kill();
+    load.signal("INT");
+    let run = load.finish().expect_code(1);
+    run.expect_complaint(&[
+        "an interrupt does not wait",
+        "is kept there once it is back",
+    ]);
+    assert!(!children(agent.pid()).is_empty(), "the agent goes on");
+    nats.start_again();
+    let trial = resume(&name, &url).expect_measured().trial();
+    assert_eq!(trial.record.total.due, 500);
+    nothing_is_kept(&name, &url);
 }
 
 /// The processes that `parent` has started.
