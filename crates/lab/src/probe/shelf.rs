@@ -16,6 +16,23 @@ pub fn create(root: &Path) -> Result<PathBuf, ProbeError> {
     fresh_folder(root, &stem).map_err(|error| ProbeError::Missing(error.to_string()))
 }
 
+/// The folders that [`create`] will make on the way to `root`, the innermost first.
+pub fn missing(root: &Path) -> Vec<PathBuf> {
+    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    root.ancestors()
+        .take_while(is_missing)
+        .map(Path::to_owned)
+        .collect()
+}
+
+/// Takes out a folder that holds no results, and those that were made for it.
+pub fn discard(folder: &Path, made: &[PathBuf]) {
+    for empty in std::iter::once(folder).chain(made.iter().map(PathBuf::as_path)) {
+        // What is not empty stays.
+        let _removed = fs::remove_dir(empty);
+    }
+}
+
 /// Writes a result, or writes it again with more passes in it.
 pub fn put(folder: &Path, result: &ProbeResult) -> Result<(), ProbeError> {
     let text = result

@@ -79,6 +79,9 @@ impl<'a> Cell<'a> {
     /// Whether the rate of `digest`, one of its trials, is one of those that its own is the median
     /// of.
     pub fn is_behind_rate(&self, digest: &Digest) -> bool {
+        if self.is_mostly_struck(Digest::rate_standing) {
+            return !digest.is_left_out();
+        }
         let counts = |one: &Digest| one.rate_standing() != Standing::Struck;
         match self.rounds.iter().any(|one| counts(one)) {
             true => counts(digest),
@@ -121,8 +124,18 @@ impl<'a> Cell<'a> {
         )
     }
 
+    /// Whether rules strike more than half of the rounds that nothing spoilt.
+    fn is_mostly_struck(&self, standing: impl Fn(&Digest) -> Standing) -> bool {
+        let judged = || self.rounds.iter().filter(|digest| !digest.is_left_out());
+        let struck = judged().filter(|digest| standing(digest) == Standing::Struck);
+        struck.count() * 2 > judged().count()
+    }
+
     /// Where no round counts, it is that of all rounds as they were first measured, as it is in a
-    /// comparison.
+    /// comparison. Where rules strike more than half of the rounds that nothing spoilt, it is that
+    /// of all of these, and struck: a rule that weighs one result against another, such as lateness
+    /// against response times, strikes some results sooner than others, and what it leaves would be
+    /// chosen by it.
     fn measure(
         &self,
         value: impl Fn(&Digest) -> Option<f64>,
@@ -135,6 +148,16 @@ impl<'a> Cell<'a> {
             Measure::over(rounds.collect())
         };
         let all = over(&mut self.rounds.iter())?;
+        if self.is_mostly_struck(&standing) {
+            let judged: Vec<&Digest> = self.judged().collect();
+            let of_judged = over(&mut judged.iter())?;
+            let struck = of_judged.rounds.iter();
+            let struck = struck.map(|(round, value, _)| (*round, *value, Standing::Struck));
+            return Some(Measure {
+                rounds: all.rounds,
+                ..Measure::over(struck.collect())?
+            });
+        }
         if all.struck() < all.rounds.len() {
             return Some(all);
         }

@@ -5,6 +5,8 @@ use model::fixture::Heat;
 use model::plan::Arrivals;
 use model::point::Value;
 use model::usage::Spender;
+use verdict::analysis::Standing;
+use verdict::summary::median;
 
 use super::*;
 use crate::text::Style;
@@ -68,6 +70,18 @@ fn a_point_keeps_its_worth_where_one_round_is_struck() {
     // The spoilt one is kept and struck, the others make the median.
     let rate = cells[0].rate().unwrap();
     assert_eq!((rate.struck(), rate.rounds.len()), (1, trials.len()));
+    // What rules leave of most rounds is chosen by them: then all rounds make it, and it is struck.
+    let whole = rate.rounds.len();
+    for trial in &mut trials[..whole / 2 + 1] {
+        trial.environment.tool.debug_build = true;
+    }
+    let mut rates: Vec<f64> = rate.rounds.iter().map(|(_, rate, _)| *rate).collect();
+    rates.sort_by(f64::total_cmp);
+    let mut run = of_trials(&trials);
+    run.judge(&verdict::judge_set(&trials));
+    let rate = run.cells("seven-bytes")[0].rate().unwrap();
+    assert_eq!(rate.standing, Standing::Struck);
+    assert_eq!(Some(rate.median), median(&rates));
 }
 
 #[test]

@@ -364,6 +364,7 @@ pub(crate) fn refused(error: ProbeError) -> anyhow::Error {
 }
 
 fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
+    let made = shelf::missing(&request.root);
     let results = shelf::create(&request.root)?;
     scratch::sweep_below(&request.root);
     let work = Scratch::create_in(&results, ".work-")?;
@@ -371,8 +372,7 @@ fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
         Ok(jobs) => jobs,
         Err(error) => {
             drop(work);
-            // Nothing was measured, so nothing is left behind.
-            let _empty = std::fs::remove_dir(&results);
+            shelf::discard(&results, &made);
             return Err(refused(error));
         }
     };

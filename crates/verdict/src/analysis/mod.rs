@@ -238,11 +238,9 @@ impl Comparison {
     /// [1.72, 1.91]; lighttpd 1.10 times [1.08, 1.12].`
     pub fn sentence(&self) -> String {
         let mut each = Vec::new();
-        let mut apart = Vec::new();
         for rival in &self.rivals {
             let server = &rival.racer.server;
             let Some(ratio) = rival.ratio(&self.reference) else {
-                apart.push(server.as_str());
                 continue;
             };
             let mut text = if each.is_empty() {
@@ -254,15 +252,25 @@ impl Comparison {
             text.extend(rival.interval().map(|interval| format!(" {interval}")));
             each.push(text);
         }
-        if !apart.is_empty() {
+        let apart = self.rivals.iter().filter(|rival| rival.estimate.is_none());
+        for (why, servers) in by_text(apart, |rival| self.why_apart(rival)) {
+            let (servers, other) = (words::list(&servers), &self.reference.server);
             each.push(format!(
-                "{} cannot be compared with {}, because no round counts for both",
-                words::list(&apart),
-                self.reference.server
+                "{servers} cannot be compared with {other}, because {why}"
             ));
         }
         let (workload, load) = (&self.workload, self.load.text());
         format!("{workload}, at {load}: {}.", each.join("; "))
+    }
+
+    /// Why a rival has no ratio.
+    fn why_apart(&self, rival: &Rival) -> String {
+        let struck = [&rival.racer, &self.reference];
+        let is_few = |racer: &&Racer| racer.is_mostly_struck() && racer.counting() > 0;
+        match struck.into_iter().find(is_few) {
+            Some(racer) => format!("most rounds of {} do not count", racer.server),
+            None => "no round counts for both".to_owned(),
+        }
     }
 
     /// How certain that is, in a sentence for each answer, with the servers that it is about; which

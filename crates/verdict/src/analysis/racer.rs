@@ -124,7 +124,9 @@ impl Racer {
         };
         let mut estimate = within(&self.values, &reference.values);
         let unspoilt = rounds(&estimate);
-        if unspoilt < needed {
+        if self.is_mostly_struck() || reference.is_mostly_struck() {
+            estimate = None;
+        } else if unspoilt < needed {
             let of_all = within(&self.all_rounds(), &reference.all_rounds());
             if rounds(&of_all) > unspoilt {
                 estimate = of_all;
@@ -136,6 +138,16 @@ impl Racer {
             racer: self.clone().finished(),
             answer: None,
         }
+    }
+
+    /// Whether rules strike more than half of the rounds that nothing spoilt. What they leave is no
+    /// sample: a rule that weighs one result against another, such as lateness against response
+    /// times, strikes some results sooner than others.
+    pub fn is_mostly_struck(&self) -> bool {
+        let struck = self.struck.iter();
+        let struck = struck.filter(|place| !self.values.contains_key(place));
+        let struck = struck.count();
+        struck > self.values.len()
     }
 
     /// Whether both stood in one group in some round, as rivals that may be alike in all but the

@@ -243,6 +243,33 @@ fn spare_rounds_save_what_lost_a_few_and_no_more() {
     assert!(!short(7, 1, 0));
 }
 
+/// What rules leave of most rounds is chosen by them: nothing is said of it.
+#[test]
+fn few_rounds_that_rules_leave_are_no_sample() {
+    let ids = servers();
+    let told = |struck: u32| {
+        let mut rounds = rounds(&ids, 11);
+        let is_meant = |round: &&mut Round<'_>| round.id.server == "lighttpd";
+        for round in rounds.iter_mut().filter(is_meant) {
+            if round.round <= struck {
+                round.counting = Counting::Struck;
+                round.lost_to = Some("GEN-03");
+            }
+        }
+        compare(&rounds, Asked::default()).remove(0)
+    };
+    let few = told(9);
+    let said = few.sentence();
+    let why = "lighttpd cannot be compared with nginx, because most rounds of lighttpd do not \
+               count";
+    assert!(said.contains("origin has 1.80 times"), "{said}");
+    assert!(said.contains(why), "{said}");
+    let lost = "Rounds that do not count: 9 of lighttpd (GEN-03).";
+    assert_eq!(few.certainty().pop().as_deref(), Some(lost));
+    let most = told(5).sentence();
+    assert!(!most.contains("cannot be compared"), "{most}");
+}
+
 #[test]
 fn one_round_is_told_as_one() {
     assert_eq!(

@@ -3,8 +3,9 @@
 //! Each worker integrates its exchanges in flight; the time that is missing for all connections to
 //! be in use throughout, less the time in which a connection had to be made anew or waited after a
 //! refusal, is the generator's own dead time: Z = C/X − R by Little's law. A connection with
-//! several exchanges in flight counts once for each. Users who think wait of their own accord: only
-//! the time between the end of the thinking and the sending is dead.
+//! several exchanges in flight counts once for each. Users who think wait of their own accord, and
+//! so do connections that a script in Lua lets wait: only the time between the end of the thinking
+//! and the sending is dead.
 
 use model::finding::Claim::{Capacity, Latency};
 use model::finding::Severity;
@@ -62,7 +63,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         .map(|worker| worker.backed_off.as_s_f64())
         .sum::<f64>()
         * number(each);
-    let idle = if facts.trial.has_users() {
+    let waits = plan.lua.as_ref().is_some_and(|lua| lua.waits);
+    let idle = if facts.trial.has_users() || waits {
         facts.record.late_time.sum().as_s_f64()
     } else {
         (available - in_flight - blocked - backed_off).max(0.0)

@@ -3,6 +3,7 @@
 
 use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::Invalid;
+use model::record::Tally;
 use model::{Outcome, Record, Span};
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number, part};
@@ -25,8 +26,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         return nothing(facts).into();
     }
     let failures = record.total.outcomes.failures();
+    let later = failed_later(facts);
     // An overloaded server's answers may all be to arrivals from before the window.
-    let share = number(failures) / number(ended.max(1));
+    let share = number(failures + later) / number((ended + later).max(1));
     let outages = record.outages();
     let down: Span = outages.iter().map(|outage| outage.length).sum();
     let down = part(down, record.window);
@@ -42,8 +44,15 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             "{} of {} exchanges failed ({}): {}.",
             words::count(failures),
             words::count(ended),
-            words::share(share),
-            ways(record)
+            words::share(number(failures) / number(ended.max(1))),
+            ways(&record.total)
+        ));
+    }
+    if later > 0 {
+        say.push(format!(
+            "{} sent within the window failed after it: {}.",
+            words::plural(later, "exchange"),
+            ways(&record.drain_phase)
         ));
     }
     if !outages.is_empty() {
@@ -52,6 +61,9 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let mut found = Found::all(CHECK.claims, severity, say.join(" "))
         .evidence("failed_share", share)
         .limit(&FAILED_SHARE);
+    if later > 0 {
+        found = found.evidence("failed_later", later);
+    }
     if !outages.is_empty() {
         found = found.evidence("outage_share", down).limit(&OUTAGE_SHARE);
     }
@@ -59,6 +71,15 @@ fn judge(facts: &Facts<'_>) -> Judgement {
         "The first example of each kind is listed under failures; mend the cause or lower the load",
     );
     with_outcomes(found, record).into()
+}
+
+/// How many exchanges that were under way when the window ended failed afterwards. A schedule
+/// counts what was due within the window whenever it ends; a closed loop, what ends within it.
+fn failed_later(facts: &Facts<'_>) -> u64 {
+    match facts.is_open_loop() {
+        true => 0,
+        false => facts.record.drain_phase.outcomes.failures(),
+    }
 }
 
 /// Without a right answer there is no rate and no time, whatever else came.
@@ -72,7 +93,7 @@ fn nothing(facts: &Facts<'_>) -> Found {
             record.window
         )
     } else {
-        let ways = ways(record);
+        let ways = ways(&record.total);
         let ways = if ways.is_empty() {
             ways
         } else {
@@ -85,6 +106,9 @@ fn nothing(facts: &Facts<'_>) -> Found {
     };
     let remedy = if record.total.outcomes[Outcome::Status] > 0 {
         "Ask for something that the server has, or say which status is right (--expect-status)"
+    } else if record.total.outcomes.failures() > 0 {
+        "The first failure of each kind is listed under failures: mend its cause, and ask for one \
+         page with curl first"
     } else {
         "Ask for one page with curl first; measure longer than the server needs to answer"
     };
@@ -96,9 +120,8 @@ fn nothing(facts: &Facts<'_>) -> Found {
 }
 
 /// How many failed in each way: `read 9,000, timeout 12`.
-fn ways(record: &Record) -> String {
-    let ways: Vec<String> = record
-        .total
+fn ways(tally: &Tally) -> String {
+    let ways: Vec<String> = tally
         .outcomes
         .iter()
         .filter(|(outcome, count)| outcome.is_failure() && *count > 0)

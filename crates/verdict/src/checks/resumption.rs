@@ -1,10 +1,10 @@
 //! HTTP-14: a resumed handshake costs a fraction of a full one. Where connections are made again
-//! and again, a mix of both that nobody declared measures how often tickets were found. Over TLS
-//! 1.3 a ticket is used once: a server that gives two with a full handshake and none with a resumed
-//! one, as h2o 2.2 does, has two of three resumed.
+//! and again, a mix of both that nobody declared measures how often tickets were found, in rates
+//! and in the server's CPU time. Over TLS 1.3 a ticket is used once: a server that gives two with a
+//! full handshake and none with a resumed one, as h2o 2.2 does, has two of three resumed.
 
 use model::experiment::Handshake;
-use model::finding::Claim::{Capacity, Comparison};
+use model::finding::Claim::{Capacity, Comparison, Resources};
 use model::finding::Severity::Invalid;
 
 use crate::check::{Check, Found, Judge, Judgement};
@@ -15,7 +15,7 @@ use crate::words;
 pub(crate) static CHECK: Check = Check {
     id: "HTTP-14",
     name: "resumption",
-    claims: &[Capacity, Comparison],
+    claims: &[Capacity, Resources, Comparison],
     mandatory: false,
     source: "RFC 8446 section 2.2: a resumed handshake has no certificate and no signature",
     judge: Judge::Across(judge),
@@ -58,7 +58,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     });
     let mut severity = Vec::new();
     if is_off {
-        severity.push((Capacity, Invalid));
+        severity.extend([(Capacity, Invalid), (Resources, Invalid)]);
     }
     if is_off || unlike.is_some() {
         severity.push((Comparison, Invalid));

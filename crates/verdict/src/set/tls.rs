@@ -17,7 +17,9 @@ use crate::words;
 pub(crate) struct Tls {
     /// What full handshakes came to, each kind once.
     pub(crate) negotiated: Vec<Kind>,
-    /// Handshakes of the run: full ones, and those that resumed a session.
+    /// Handshakes of the run: full ones, and those that resumed a session. Where some were, and the
+    /// window was preceded by a warm-up, the first ones of connections do not count: they have no
+    /// session to resume, and are over when the window begins.
     handshakes: (u64, u64),
     /// What the plan or the point wants of them.
     pub(crate) declared: Option<Handshake>,
@@ -38,8 +40,16 @@ impl Tls {
         let full = all().filter(|one| !one.negotiated.resumed);
         let kinds: BTreeSet<Kind> = full.map(|one| Kind::of(&one.negotiated)).collect();
         let tls = trial.plan.tls.as_ref();
+        let first = match trial.plan.warmup.is_zero() {
+            true => 0,
+            false => u64::from(trial.plan.connections),
+        };
+        let (full, resumed) = record.map_or((0, 0), TlsRecord::full_and_resumed);
         Some(Self {
-            handshakes: record.map_or((0, 0), TlsRecord::full_and_resumed),
+            handshakes: match resumed {
+                0 => (full, 0),
+                _ => (full.saturating_sub(first), resumed),
+            },
             declared: match tls.is_some_and(|tls| tls.no_resumption) {
                 true => Some(Handshake::Full),
                 false => asked(trial).filter(|kind| *kind == Handshake::Resumed),
@@ -47,7 +57,8 @@ impl Tls {
             not_resumed: tls
                 .and_then(|tls| tls.handshakes)
                 .and(record)
-                .map(|record| record.not_resumed + record.not_early + record.early_refused),
+                .map(|record| record.not_resumed + record.not_early + record.early_refused)
+                .map(|undrawn| undrawn.saturating_sub(first)),
             negotiated: kinds.into_iter().collect(),
             unlike: all().find_map(|one| unlike(trial, &one.negotiated)),
         })

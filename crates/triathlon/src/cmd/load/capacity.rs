@@ -1,6 +1,7 @@
 //! `--capacity`: makes the trials that a search asks for, and tells its answer. What is searched is
 //! a rate, or a number of connections of a closed loop.
 
+use std::cmp::Ordering;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -199,7 +200,9 @@ impl Maker<'_> {
         let mut search = Search::new(settings);
         let mut trials = Vec::new();
         let mut last = None;
-        let mut fastest = 0.0_f64;
+        // Of the longest trials: within the short ones that find where to look, the first answers
+        // of connections come as often as many later ones.
+        let mut fastest = (Span::ZERO, 0.0_f64);
         let mut is_interrupted = false;
         let ending = loop {
             let step = match search.step() {
@@ -220,7 +223,11 @@ impl Maker<'_> {
                 came_words::<L>(weighed.came)
             ));
             search.tell(weighed.came);
-            fastest = fastest.max(weighed.achieved_rate);
+            fastest = match step.duration.cmp(&fastest.0) {
+                Ordering::Less => fastest,
+                Ordering::Equal => (fastest.0, fastest.1.max(weighed.achieved_rate)),
+                Ordering::Greater => (step.duration, weighed.achieved_rate),
+            };
             trials.push(written(step, &weighed));
             last = Some(trial);
         };
@@ -228,7 +235,7 @@ impl Maker<'_> {
             // Nothing was measured that an answer could be made of.
             return Ok(Exit::Interrupted);
         };
-        let closed_loop_rate = closed_loop_rate.unwrap_or(fastest);
+        let closed_loop_rate = closed_loop_rate.unwrap_or(fastest.1);
         let found = Found {
             format: 1,
             plan: self.chosen.plan.file(),

@@ -70,8 +70,9 @@ fn a_list_names_every_probe_and_variant() {
 #[test]
 fn what_is_not_there_or_too_much_is_refused_in_a_sentence() {
     let results = tempfile::tempdir().expect("a folder");
+    let below = results.path().join("results/probe");
     let run = |arguments: &[&str]| {
-        Running::start(&mut probe(arguments, results.path()))
+        Running::start(&mut probe(arguments, &below))
             .finish()
             .expect_code(2)
     };

@@ -1,8 +1,10 @@
 //! HTTP: what came back.
 
 use model::Outcome;
+use model::finding::Severity;
 use model::plan::Level;
 use model::record::Example;
+use model::units::Span;
 
 use super::{Case, closed, open, six_rounds};
 
@@ -346,6 +348,31 @@ fn a_point_of_resumed_handshakes_has_no_others() {
     assert_eq!(said(trials, "resumed"), "");
 }
 
+/// A slow server has fewer handshakes within a window, and no fewer first ones: a rule that counted
+/// them would strike its slow rounds and leave the fast ones.
+#[test]
+fn first_handshakes_that_are_over_before_the_window_do_not_count() {
+    use model::point::{HANDSHAKE, Value};
+    let said = |full: u64, warmup: Span| {
+        let mut trials = handshakes(600);
+        for trial in &mut trials {
+            let id = &mut trial.point.as_mut().unwrap().id;
+            *id = id
+                .clone()
+                .with(HANDSHAKE, Value::Word("resumed".to_owned()));
+            (trial.plan.connections, trial.plan.warmup) = (8, warmup);
+            trial.record.tls.as_mut().unwrap().negotiated[0].count = full;
+        }
+        let verdict = crate::judge_set(&trials).swap_remove(0);
+        super::finding(&verdict, "HTTP-14").map(|found| found.say)
+    };
+    assert_eq!(said(8, Span::from_s(1)), None);
+    assert!(said(8, Span::ZERO).is_some());
+    // A server that gives no tickets with resumed handshakes is told as before.
+    let said = said(300, Span::from_s(1)).expect("it objects");
+    assert!(said.starts_with("67 % of the handshakes"), "{said}");
+}
+
 #[test]
 fn early_requests_that_nobody_declared_make_every_claim_invalid() {
     let mut trial = begun_early().remove(0);
@@ -412,6 +439,11 @@ fn a_run_without_any_answer_is_invalid() {
     assert!(verdict.nothing_left());
     let found = super::finding(&verdict, "HTTP-01").unwrap();
     insta::assert_snapshot!("HTTP-01 nothing", super::told(&found));
+    // Where exchanges failed, patience is no remedy.
+    trial.record.total.outcomes[Outcome::Tls] = 16;
+    let found = super::finding(&crate::judge(&trial), "HTTP-01").unwrap();
+    assert!(found.say.contains("tls 16"), "{}", found.say);
+    assert!(found.fix[0].contains("under failures"), "{found:?}");
 }
 
 /// Far above its capacity a server answers arrivals of the warm-up alone: those are answers.
@@ -430,6 +462,26 @@ fn a_server_that_never_comes_to_the_arrivals_of_the_window_is_measured() {
     let found = super::finding(&verdict, "STA-14").unwrap();
     assert!(found.say.contains("never sent"), "{}", found.say);
     assert!(found.fix[0].contains("-R"), "{found:?}");
+}
+
+/// A closed loop of a server that stops answering ends its window with a few right answers and no
+/// failure: all that was asked then is lost afterwards.
+#[test]
+fn what_fails_after_the_window_of_a_closed_loop_counts() {
+    let mut trial = closed().remove(0);
+    trial.record.drain_phase.outcomes[Outcome::Timeout] = 4;
+    let found = super::finding(&crate::judge(&trial), "HTTP-01").expect("it is told");
+    let said = "4 exchanges sent within the window failed after it: timeout 4.";
+    assert_eq!((found.say.as_str(), found.worst()), (said, Severity::Note));
+    trial.record.drain_phase.outcomes[Outcome::Timeout] = trial.record.total.outcomes[Outcome::Ok];
+    let verdict = crate::judge(&trial);
+    let found = super::finding(&verdict, "HTTP-01").expect("it objects");
+    assert!(found.say.contains("failed after it: timeout"), "{found:?}");
+    assert_eq!(found.worst(), Severity::Invalid);
+    // An open loop counts them where they were due.
+    let mut trial = open().remove(0);
+    trial.record.drain_phase.outcomes[Outcome::Timeout] = trial.record.total.due;
+    assert_eq!(super::finding(&crate::judge(&trial), "HTTP-01"), None);
 }
 
 /// A server that answers wrongly at once has answered, and more patience would change nothing.
@@ -469,6 +521,6 @@ fn a_dynamic_page_is_told() {
     reference.dynamic = true;
     "status and length".clone_into(&mut reference.checked);
     let found = super::finding(&crate::judge(&trial), "HTTP-03").unwrap();
-    assert_eq!(found.worst(), model::Severity::Note);
+    assert_eq!(found.worst(), Severity::Note);
     insta::assert_snapshot!("HTTP-03 dynamic", super::told(&found));
 }

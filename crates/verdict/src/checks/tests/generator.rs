@@ -1,7 +1,7 @@
 //! GEN: the generator.
 
 use model::Outcome;
-use model::plan::RequestFile;
+use model::plan::{LuaFile, RequestFile};
 use model::record::{Class, Passed, TimeSplit, UsersRecord};
 use model::trial::Ceiling;
 use model::units::{Bytes, Span};
@@ -535,4 +535,20 @@ fn a_client_that_added_half_of_a_response_time_makes_it_invalid() {
     assert_eq!(worst(100), None);
     assert_eq!(worst(150), Some(Severity::Suspect));
     assert_eq!(worst(600), Some(Severity::Invalid));
+}
+
+/// A script in Lua says how long its connections wait, which is nobody's dead time.
+#[test]
+fn connections_that_a_script_lets_wait_are_not_dead() {
+    let mut trial = closed().remove(0);
+    trial.record.workers[0].outstanding_integral_ns /= 2;
+    assert!(finding(&crate::judge(&trial), "GEN-05").is_some());
+    trial.plan.lua = Some(LuaFile {
+        name: "delay.lua".to_owned(),
+        sha256: String::new(),
+        asks: false,
+        hears: false,
+        waits: true,
+    });
+    assert_eq!(finding(&crate::judge(&trial), "GEN-05"), None);
 }
