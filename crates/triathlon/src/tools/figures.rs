@@ -58,10 +58,19 @@ impl<'a> Figures<'a> {
         self.trial.record.total.bytes_received.count()
     }
 
-    /// Content of complete answers. Wrong ones are counted at the length of the one before the run.
+    /// Content of complete answers. What wrong ones have of it is not counted as it comes: of
+    /// HTTP/1.1 it is what was received besides heads as long as that of the answer before the run,
+    /// otherwise as much as that answer had.
     pub(super) fn content(self) -> u64 {
         let right = self.trial.record.total.bytes_content.count();
-        right + self.wrong() * self.reference().map_or(0, |reference| reference.length)
+        let Some(reference) = self.reference().filter(|_| self.wrong() > 0) else {
+            return right;
+        };
+        if reference.version.starts_with("HTTP/1") {
+            let heads = self.complete() * reference.head_bytes;
+            return self.received().saturating_sub(heads).max(right);
+        }
+        right + self.wrong() * reference.length
     }
 
     /// The answer before the run.
@@ -174,4 +183,28 @@ pub(super) const fn number(count: u64) -> f64 {
 )]
 pub(super) const fn whole(rank: f64) -> u64 {
     rank as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use model::units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn wrong_answers_have_the_content_that_came() {
+        let mut trial = model::fixture::closed();
+        let record = &mut trial.record;
+        record.total.outcomes = model::OutcomeCounts::default();
+        record.total.outcomes[Outcome::Ok] = 150;
+        record.total.bytes_content = Bytes::new(150 * 5);
+        let reference = record.reference.as_mut().expect("a reference");
+        (reference.head_bytes, reference.length) = (70, 5);
+        record.total.bytes_received = Bytes::new(150 * 75);
+        assert_eq!(Figures::new(&trial).content(), 750);
+        // 50 answers of 5,000 bytes more, whose heads are 3 bytes longer.
+        trial.record.total.outcomes[Outcome::Status] = 50;
+        trial.record.total.bytes_received = Bytes::new(150 * 75 + 50 * 5_073);
+        assert_eq!(Figures::new(&trial).content(), 250_750 + 50 * 3);
+    }
 }

@@ -33,6 +33,8 @@ pub(super) const TOOL: Tool = Tool {
         "The histogram and the times cover right answers only.",
         "The details have no rows for writing requests and reading answers, which are not timed.",
         "The content of an answer is counted as it comes, compressed or not.",
+        "Requests in flight at the end of -z are waited for and not counted; hey counts them.",
+        "Requests/sec counts complete answers; hey's counts requests that failed, too.",
     ],
     work: Work::Load { asked, told },
 };

@@ -37,7 +37,7 @@ pub(super) const TOOL: Tool = Tool {
         "The time to the first byte is measured for each answer, from sending its request; h2load \
          measures it for the first answer on each connection, from connecting.",
         "The row req/s has the rate of each thread, divided by its clients; h2load's has the rate \
-         of each client.",
+         of each client. It and the time for request cover right answers only.",
         "With -r, each connection carries the requests of one client, and the next connection \
          follows in its turn until all requests are made.",
         "With -T, a connection that has reached that age is closed with its next answer, and \

@@ -44,7 +44,7 @@ pub(super) const FLAGS: &[Flag] = &[
         &["-w", "--wait-ongoing-requests-after-deadline"],
         "When the duration is reached, ongoing requests are waited",
     )
-    .needless("they are waited for in any case"),
+    .needless("they are waited for in any case, and not counted"),
     flag(&["-q"], "Rate limit for all, in queries per second (QPS)")
         .takes("QUERY_PER_SECOND", rate)
         .load("--rate={}"),

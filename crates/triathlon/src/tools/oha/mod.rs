@@ -35,7 +35,8 @@ pub(super) const TOOL: Tool = Tool {
         "With -q, requests are due at even intervals; without --latency-correction times are \
          measured from sending.",
         "Without -t an answer may take 60 seconds; oha waits forever.",
-        "Requests in flight at the end of -z are waited for, as with oha's -w.",
+        "Requests in flight at the end of -z are waited for and not counted; with -w, oha counts \
+         them. What the verdict says of them stands on standard error.",
     ],
     work: Work::Load { asked, told },
 };

@@ -28,7 +28,8 @@ pub(super) const TOOL: Tool = Tool {
         ),
     ],
     differs: &[
-        "The rates of threads are those of whole seconds; wrk's are of tenths of seconds.",
+        "The rates of threads are those of whole seconds, of right answers alone; wrk's are of \
+         tenths of seconds, and of all answers.",
         "Latencies are those of right answers; wrk counts those of wrong answers too.",
         "Where a script hands over several requests at once, each answer is timed by itself; wrk \
          times the batch.",
