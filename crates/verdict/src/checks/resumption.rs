@@ -22,8 +22,8 @@ pub(crate) static CHECK: Check = Check {
 };
 
 /// What makes more handshakes resume a session.
-const TICKETS: &str = "Let the server give tickets, with resumed handshakes too, and measure for \
-                       longer: first handshakes are full";
+const TICKETS: &str = "Let the server give tickets, with resumed handshakes too, and warm it up: \
+                       first handshakes are full";
 
 fn judge(peers: &Peers<'_>) -> Judgement {
     let entry = peers.entry;
