@@ -21,7 +21,7 @@ const FIRST: [(&str, &str); 4] = [
 ];
 
 /// The columns after those of the axes.
-const REST: [(&str, &str); 65] = [
+const REST: [(&str, &str); 67] = [
     ("round", "the round, from 1"),
     ("sequence", "position in the order of execution"),
     (
@@ -37,6 +37,14 @@ const REST: [(&str, &str); 65] = [
         "rate_counts",
         "1 where its rate is one of those behind the point's median, else 0; where no round \
          counts, these are all as they were first measured",
+    ),
+    (
+        "server_cpu_counts",
+        "the same for its CPU time per exchange, which rests on another claim",
+    ),
+    (
+        "response_time_counts",
+        "the same for its response times",
     ),
     (
         "ceiling",
@@ -162,7 +170,8 @@ const REST: [(&str, &str); 65] = [
     ),
     (
         "headroom",
-        "the larger of ceiling / rate and 1 / busy share",
+        "the larger of ceiling / rate and 1 / busy share; only the latter for origin, with which \
+         the ceiling is measured",
     ),
     (
         "status",
@@ -242,7 +251,7 @@ pub fn rows(runs: &[&Run]) -> String {
     for run in runs {
         let analysis = Analysis::of(run);
         for digest in run.digests() {
-            let mut cells = row(digest, &axes, analysis.is_behind_rate(digest));
+            let mut cells = row(digest, &axes, analysis.is_behind(digest));
             cells.extend(analysis.cells(digest));
             cells.extend(connections::cells(digest));
             cells.extend(codings::cells(digest));
@@ -269,13 +278,25 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Whether its rate is one of those that the rate of its point is the median of.
-    fn is_behind_rate(&self, digest: &Digest) -> bool {
+    /// Whether its rate is one of those that the rate of its point is the median of, and the same
+    /// for its CPU time and its response times.
+    fn is_behind(&self, digest: &Digest) -> [bool; 3] {
         let cell = self.points.get(&digest.id).filter(|_| !digest.ceiling);
-        match cell {
+        let counts = |standing| standing != Standing::Struck;
+        let claims = [Claim::Resources, digest.load_claim()];
+        let [cpu, response] = claims.map(|claim| match cell {
+            Some(cell) => cell.is_behind_value(digest, claim),
+            None => counts(digest.standing(claim)),
+        });
+        let rate = match cell {
             Some(cell) => cell.is_behind_rate(digest),
-            None => digest.rate_standing() != Standing::Struck,
-        }
+            None => counts(digest.rate_standing()),
+        };
+        [
+            rate,
+            cpu && digest.cpu_us.is_some(),
+            response && digest.response_us(0).is_some(),
+        ]
     }
 
     fn cells(&self, digest: &Digest) -> Vec<String> {
@@ -345,7 +366,7 @@ fn resources(of: &Resources) -> [Option<f64>; 11] {
     ]
 }
 
-fn row(digest: &Digest, axes: &[&str], is_behind_rate: bool) -> Vec<String> {
+fn row(digest: &Digest, axes: &[&str], is_behind: [bool; 3]) -> Vec<String> {
     let claim = |claim: Claim| {
         digest
             .claims
@@ -373,7 +394,9 @@ fn row(digest: &Digest, axes: &[&str], is_behind_rate: bool) -> Vec<String> {
             .void
             .as_ref()
             .map_or_else(String::new, |cause| cause.rule.clone()),
-        flag(is_behind_rate),
+        flag(is_behind[0]),
+        flag(is_behind[1]),
+        flag(is_behind[2]),
         flag(digest.ceiling),
         digest.time.clone().unwrap_or_default(),
         number(Some(digest.window_s)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::experiment::{Network, Placement};
 use model::point::{NETWORK, PLACEMENT, Values};
 use model::{Claim, Outcome, Status};
-use verdict::analysis::{Measure, Standing, worth};
+use verdict::analysis::{Measure, Standing, are_mostly_struck, worth};
 
 use super::digest::Digest;
 
@@ -79,10 +79,19 @@ impl<'a> Cell<'a> {
     /// Whether the rate of `digest`, one of its trials, is one of those that its own is the median
     /// of.
     pub fn is_behind_rate(&self, digest: &Digest) -> bool {
-        if self.is_mostly_struck(Digest::rate_standing) {
+        self.is_behind(digest, Digest::rate_standing)
+    }
+
+    /// The same of what rests on `claim`.
+    pub fn is_behind_value(&self, digest: &Digest, claim: Claim) -> bool {
+        self.is_behind(digest, |one| one.standing(claim))
+    }
+
+    fn is_behind(&self, digest: &Digest, standing: impl Fn(&Digest) -> Standing) -> bool {
+        if self.is_mostly_struck(&standing) {
             return !digest.is_left_out();
         }
-        let counts = |one: &Digest| one.rate_standing() != Standing::Struck;
+        let counts = |one: &Digest| standing(one) != Standing::Struck;
         match self.rounds.iter().any(|one| counts(one)) {
             true => counts(digest),
             false => digest.attempt == 0,
@@ -124,11 +133,12 @@ impl<'a> Cell<'a> {
         )
     }
 
-    /// Whether rules strike more than half of the rounds that nothing spoilt.
+    /// Whether rules leave no sample of the rounds that nothing spoilt.
     fn is_mostly_struck(&self, standing: impl Fn(&Digest) -> Standing) -> bool {
-        let judged = || self.rounds.iter().filter(|digest| !digest.is_left_out());
-        let struck = judged().filter(|digest| standing(digest) == Standing::Struck);
-        struck.count() * 2 > judged().count()
+        let judged = self.rounds.iter().filter(|digest| !digest.is_left_out());
+        let (struck, counting): (Vec<&Digest>, Vec<&Digest>) =
+            judged.partition(|digest| standing(digest) == Standing::Struck);
+        are_mostly_struck(struck.len(), counting.len())
     }
 
     /// Where no round counts, it is that of all rounds as they were first measured, as it is in a

@@ -98,14 +98,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "off|FILE|-", default_value = "off")]
     access_log: String,
     /// Log lines wait until they fill this many bytes, or for a second; 0 writes each at once.
-    #[arg(long, value_name = "SIZE", default_value = "0")]
+    #[arg(long, value_name = "SIZE", default_value = "0", requires = "access_log")]
     log_buffer: Bytes,
     /// Answers made to order: /.triathlon/null?bytes=N and
     /// /.triathlon/synthetic?bytes=N&status=S&delay=D&fault=F.
     #[arg(long)]
     synthetic: bool,
     /// The seed of the random delays of answers made to order.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "synthetic")]
     seed: u64,
     /// Serve over TLS 1.2 and 1.3 with this certificate and its chain (PEM); SIGHUP reads it again.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
@@ -256,7 +256,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// A time of zero would fail every request.
+fn some_time(args: &Args) -> Result<(), UsageError> {
+    let times = [
+        ("--idle-timeout", args.idle_timeout),
+        ("--header-timeout", args.header_timeout),
+        ("--body-timeout", args.body_timeout),
+        ("--send-timeout", args.send_timeout),
+    ];
+    match times.into_iter().find(|(_, time)| time.is_zero()) {
+        Some((flag, _)) => Err(UsageError(format!(
+            "{flag} 0s leaves clients no time at all: give one, as in {flag} 10s"
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn settings(args: Args) -> anyhow::Result<Settings> {
+    some_time(&args)?;
     let cpus = args.cpus.map_or_else(Vec::new, |list| list.0);
     if let Ok(allowed) = sys::cpu::allowed()
         && let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu))

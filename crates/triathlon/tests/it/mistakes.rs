@@ -38,6 +38,13 @@ fn what_a_flag_needs_is_told_whatever_else_is_given() {
         "serve . --listen 127.0.0.1:65000 --listen 127.0.0.1:65000",
         &["--listen 127.0.0.1:65000 is given twice"],
     );
+    // What would have no effect, or fail every request, is told before it starts.
+    check("serve . --log-buffer 64k", &["--access-log"]);
+    check("serve . --seed 7", &["--synthetic"]);
+    check(
+        "serve . --header-timeout 0s",
+        &["--header-timeout 0s leaves clients no time at all"],
+    );
 }
 
 #[test]

@@ -49,5 +49,6 @@ fn a_terminal_shows_the_run_and_keeps_the_result() {
     }
     let (_, rest) = run.stdout.rsplit_once("\x1b[J").expect("it is erased");
     assert_eq!(lines(rest), 0, "{rest}");
-    assert!(rest.contains("Valid") || rest.contains("valid"), "{rest}");
+    // What the claims come to is the machine's matter: here both sides may share a CPU.
+    assert!(rest.contains("capacity "), "{rest}");
 }

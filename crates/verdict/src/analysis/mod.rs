@@ -14,7 +14,7 @@ use model::{PointId, Rate};
 
 pub use floor::Floor;
 pub use measure::{Measure, Standing};
-pub use racer::{Counting, Racer, Rival, Round};
+pub use racer::{Counting, Racer, Rival, Round, are_mostly_struck};
 
 use crate::number::time_us;
 use crate::pairs::{Answer, Estimate, Family, declared_connections, rounds_needed};

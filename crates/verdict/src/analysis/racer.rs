@@ -83,6 +83,13 @@ pub struct Rival {
     pub answer: Option<Answer>,
 }
 
+/// Whether rules strike more than half of the rounds that nothing spoilt: so many that they struck,
+/// and so many that count. What they leave is no sample: a rule that weighs one result against
+/// another, such as lateness against response times, strikes some results sooner than others.
+pub const fn are_mostly_struck(struck: usize, counting: usize) -> bool {
+    struck > counting
+}
+
 impl Racer {
     pub(super) fn add(&mut self, round: &Round<'_>) {
         self.server.clone_from(&round.id.server);
@@ -140,14 +147,11 @@ impl Racer {
         }
     }
 
-    /// Whether rules strike more than half of the rounds that nothing spoilt. What they leave is no
-    /// sample: a rule that weighs one result against another, such as lateness against response
-    /// times, strikes some results sooner than others.
+    /// Whether rules leave no sample of the rounds that nothing spoilt.
     pub fn is_mostly_struck(&self) -> bool {
         let struck = self.struck.iter();
         let struck = struck.filter(|place| !self.values.contains_key(place));
-        let struck = struck.count();
-        struck > self.values.len()
+        are_mostly_struck(struck.count(), self.values.len())
     }
 
     /// Whether both stood in one group in some round, as rivals that may be alike in all but the

@@ -6,7 +6,7 @@ use std::fmt;
 use model::Trial;
 use model::experiment::Handshake;
 use model::point::{CERTIFICATE, HANDSHAKE};
-use model::tls::{Negotiated, TlsRecord};
+use model::tls::{HandshakeMix, Negotiated, TlsRecord};
 
 use crate::check::number;
 use crate::thresholds::CHAIN_BYTES_UNLIKE;
@@ -56,9 +56,8 @@ impl Tls {
             },
             not_resumed: tls
                 .and_then(|tls| tls.handshakes)
-                .and(record)
-                .map(|record| record.not_resumed + record.not_early + record.early_refused)
-                .map(|undrawn| undrawn.saturating_sub(first)),
+                .zip(record)
+                .map(|(mix, record)| undrawn(mix, record, first)),
             negotiated: kinds.into_iter().collect(),
             unlike: all().find_map(|one| unlike(trial, &one.negotiated)),
         })
@@ -79,6 +78,24 @@ impl Tls {
         let all = full + resumed;
         (all > 0).then(|| number(resumed) / number(all))
     }
+}
+
+/// How many handshakes of a drawn mix came out otherwise. The `first` ones of connections can resume
+/// nothing: they are forgiven as far as the mix draws them to, with four standard deviations of that
+/// draw. Early data that the server refuses had a session, and are never forgiven.
+fn undrawn(mix: HandshakeMix, record: &TlsRecord, first: u64) -> u64 {
+    let HandshakeMix {
+        full,
+        resumed,
+        early,
+    } = mix;
+    let all = f64::from(full) + f64::from(resumed) + f64::from(early);
+    let lacking = |count: u64, weight: u32| {
+        let drawn = number(first) * f64::from(weight) / all;
+        let forgiven = (drawn + 4.0 * drawn.sqrt()).ceil() as u64;
+        count.saturating_sub(forgiven)
+    };
+    lacking(record.not_resumed, resumed) + lacking(record.not_early, early) + record.early_refused
 }
 
 /// What the point asks for on its axis.

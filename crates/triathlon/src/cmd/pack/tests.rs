@@ -255,6 +255,33 @@ fn record_of(study: &str) -> PathBuf {
     PathBuf::from(format!("record/{study}/results.pack"))
 }
 
+/// Rate and CPU time of a point are medians of their own. Where rules strike rounds by their
+/// results, the two may come from different rounds, and together be far more than any round had. A
+/// tenth more is no sign of that: one round may count for one of them alone, with good reason, and
+/// medians of five rounds and of six lie apart where rounds fall into two camps.
+fn uses_no_more_than_its_rounds(run: &report::Run) {
+    let mut points = 0;
+    for workload in run.workloads() {
+        for cell in run.cells(&workload) {
+            let cost = cell.value(model::Claim::Resources, |digest| digest.cpu_us);
+            let Some((rate, cost)) = cell.rate().zip(cost) else {
+                continue;
+            };
+            let of_rounds = cell.rounds.iter();
+            let of_rounds = of_rounds.filter_map(|round| Some(round.rate * round.cpu_us?));
+            let most = of_rounds.fold(0.0, f64::max) / 1e6;
+            let used = rate.median * cost.median / 1e6;
+            let (server, place) = (cell.server(), cell.place());
+            assert!(
+                used <= most * 1.1,
+                "{server} at {place:?}, {workload}: {used} cores, and {most} in its busiest round"
+            );
+            points += 1;
+        }
+    }
+    assert!(points > 0, "there are points with both");
+}
+
 /// The page of this study is made of its record.
 fn is_of_its_record(root: &Path, name: &str) {
     let record = record_of(name);
@@ -269,6 +296,7 @@ fn is_of_its_record(root: &Path, name: &str) {
     let notes = notes.as_deref();
     let made = match pages.first() {
         Some(found) => {
+            uses_no_more_than_its_rounds(&found.run);
             let second = path.map(|path| study::second_run(&found.run, &path).unwrap());
             let second = second.as_ref().map(|run| (run, again.as_path()));
             study::make(&found.run, &page, &record, notes, second)

@@ -524,3 +524,36 @@ fn a_dynamic_page_is_told() {
     assert_eq!(found.worst(), Severity::Note);
     insta::assert_snapshot!("HTTP-03 dynamic", super::told(&found));
 }
+
+/// Of a drawn mix, the first handshakes of connections are forgiven as far as the mix draws them to
+/// resume a session: no further, and never early data that the server refused.
+#[test]
+fn many_connections_do_not_hide_that_early_data_are_refused() {
+    let said = |mix: &str, change: fn(&mut model::tls::TlsRecord)| {
+        let mut trials = handshakes(200);
+        for trial in &mut trials {
+            (trial.plan.connections, trial.plan.warmup) = (1_000, Span::from_s(1));
+            trial.plan.tls = Some(model::tls::TlsFile {
+                handshakes: mix.parse().ok(),
+                ..model::tls::TlsFile::default()
+            });
+            let tls = trial.record.tls.as_mut().unwrap();
+            // Two for each connection, of which the first can resume nothing.
+            tls.negotiated[0].count = 1_800;
+            tls.not_resumed = 100;
+            change(tls);
+        }
+        let verdict = crate::judge_set(&trials).swap_remove(0);
+        super::finding(&verdict, "HTTP-14").map(|found| found.say)
+    };
+    let mix = "full:80,resumed:10,early:10";
+    assert_eq!(said(mix, |tls| tls.not_early = 100), None);
+    let wants_more = "20 % of the handshakes were resumed. The plan wants more of them to be.";
+    let refused = |tls: &mut model::tls::TlsRecord| {
+        (tls.not_early, tls.early_refused) = (100, 100);
+    };
+    assert_eq!(said(mix, refused).as_deref(), Some(wants_more));
+    // A server that allows no early data at all.
+    let never = said(mix, |tls| tls.not_early = 200);
+    assert_eq!(never.as_deref(), Some(wants_more));
+}
