@@ -184,8 +184,8 @@ limits! {
          shorter: its serial number and a signature by ECDSA have no fixed length (X.690)";
     /// How far the share of resumed handshakes is from all or none, or from a rival's.
     RESUMED_SHARE: "HTTP-14", "resumed_share_off", None, None, Some(0.01),
-        "Policy; after a warm-up, the first handshakes of connections are not among them, nor, of a \
-         drawn mix, so many misses as they are drawn to have";
+        "Policy; after a warm-up, the first handshakes of connections are not among them, nor, of \
+         a drawn mix, so many misses as they are drawn to have";
     /// The trend over the window.
     DRIFT: "STA-03", "drift", None, Some(0.02), Some(0.10), "Policy";
     /// What the client added to the 99th percentile, where the kernel's times tell.

@@ -84,13 +84,14 @@ impl<F> Answer<F> {
         self.bytes = bytes;
     }
 
-    /// Refuses a request in words.
+    /// Refuses a request in words. `line` is as much of its request line as is known.
     pub(crate) fn reject<K>(
         &mut self,
         (status, why): (u16, &str),
+        line: &[u8],
         handler: &mut impl Handler<File = F, Kept = K>,
     ) {
-        handler.reject(status, b"", why, &mut self.bytes);
+        handler.reject(status, line, why, &mut self.bytes);
     }
 
     /// Gives the handler its buffer back.

@@ -57,7 +57,9 @@ pub fn shortfall(written: &Experiment, run: &Experiment, present: &Present) -> O
     }
     let here = run.servers().iter().enumerate();
     let here: Vec<_> = here.filter(|(index, _)| present.has(*index)).collect();
+    // A server that somebody else started has no product, and is there.
     let missing: BTreeSet<String> = first_servers(run)
+        .filter(|one| one.url.is_none())
         .filter(|one| here.iter().all(|(_, server)| server.product != one.product))
         .map(|one| one.product.clone())
         .collect();
@@ -234,6 +236,18 @@ mod tests {
                  4 points is left on the axis of numbers of cores."
             )
         );
+    }
+
+    /// Nothing is missing where the lab starts none of the servers.
+    #[test]
+    fn servers_of_others_are_not_missing() {
+        let text = "[experiment]\nname = \"own\"\nquestion = \"?\"\nrounds = 6\n\
+                    duration = \"1s\"\n[[server]]\nurl = \"http://127.0.0.1:1\"\n\
+                    label = \"mine\"\n[[workload]]\nname = \"page\"\nbody = { bytes = 7 }\n\
+                    [load]\nconnections = [1]\n[[published]]\nwhat = \"once\"\nrate = 1\n\
+                    server = \"mine\"\nworkload = \"page\"\nconnections = 1\n";
+        let own = parse("own", text, &[]).unwrap();
+        assert_eq!(lacks(&own, &own), None);
     }
 
     /// With all that Debian has of their servers.

@@ -34,6 +34,8 @@ struct Cookie {
     domain: Vec<u8>,
     /// To that host alone, and to none below it.
     is_of_host: bool,
+    /// Over TLS alone.
+    is_secure: bool,
 }
 
 impl Jar {
@@ -57,6 +59,7 @@ impl Jar {
         let (mut of_age, mut of_date) = (None, None);
         let mut path = default_path(path);
         let mut named = Vec::new();
+        let mut is_secure = false;
         for part in parts {
             let (key, value) = match part.iter().position(|byte| *byte == b'=') {
                 Some(equals) => (trim(&part[..equals]), trim(&part[equals + 1..])),
@@ -70,6 +73,8 @@ impl Jar {
                 of_date = date::parse(value, now);
             } else if key.eq_ignore_ascii_case(b"path") && value.first() == Some(&b'/') {
                 path = value;
+            } else if key.eq_ignore_ascii_case(b"secure") {
+                is_secure = true;
             } else if key.eq_ignore_ascii_case(b"domain") {
                 named = value
                     .strip_prefix(b".")
@@ -91,7 +96,7 @@ impl Jar {
             }
             Some(at) => {
                 let kept = &mut self.cookies[at];
-                kept.is_of_host = is_of_host;
+                (kept.is_of_host, kept.is_secure) = (is_of_host, is_secure);
                 kept.value.clear();
                 kept.value.extend_from_slice(value);
                 if self.length() > FIELD_MAX {
@@ -106,6 +111,7 @@ impl Jar {
                 path: path.to_vec(),
                 domain: domain.to_vec(),
                 is_of_host,
+                is_secure,
             }),
         }
     }
@@ -117,9 +123,14 @@ impl Jar {
         AROUND + lengths.sum::<usize>()
     }
 
-    /// Writes the Cookie field for the target at `host` that stands in this part of `out` to its
-    /// end, if there is anything to send (RFC 6265 §5.4).
-    pub(super) fn write(&self, host: &[u8], target: Range<usize>, out: &mut Vec<u8>) {
+    /// Writes the Cookie field for the target at `host`, which is asked over TLS or not, that
+    /// stands in this part of `out` to its end, if there is anything to send (RFC 6265 §5.4).
+    pub(super) fn write(
+        &self,
+        (host, over_tls): (&[u8], bool),
+        target: Range<usize>,
+        out: &mut Vec<u8>,
+    ) {
         let query = out[target.clone()].iter().position(|byte| *byte == b'?');
         let path = target.start..query.map_or(target.end, |at| target.start + at);
         let mut is_first = true;
@@ -128,7 +139,10 @@ impl Jar {
                 true => cookie.domain == host,
                 false => is_within(host, &cookie.domain),
             };
-            if !is_for_host || !is_below(&out[path.clone()], &cookie.path) {
+            if !is_for_host
+                || (cookie.is_secure && !over_tls)
+                || !is_below(&out[path.clone()], &cookie.path)
+            {
                 continue;
             }
             let before: &[u8] = if is_first { b"Cookie: " } else { b"; " };
@@ -197,7 +211,7 @@ mod tests {
         }
         let mut out = format!("GET {target}").into_bytes();
         let (start, end) = (4, out.len());
-        jar.write(b"shop.test", start..end, &mut out);
+        jar.write((b"shop.test", false), start..end, &mut out);
         assert_eq!(String::from_utf8_lossy(&out[end..]), expected, "{fields:?}");
     }
 
@@ -213,11 +227,23 @@ mod tests {
             "Cookie: a=1; b=2\r\n",
         );
         check(&["a=1; path=no"], "/shop/", "Cookie: a=1\r\n");
-        check(
-            &[" a = 1=2 ; HttpOnly; Secure"],
-            "/shop/",
-            "Cookie: a=1=2\r\n",
-        );
+        check(&[" a = 1=2 ; HttpOnly"], "/shop/", "Cookie: a=1=2\r\n");
+        check(&["a=1; secure", "b=2"], "/shop/", "Cookie: b=2\r\n");
+    }
+
+    #[test]
+    fn a_secure_cookie_goes_over_tls_alone() {
+        let mut jar = Jar::default();
+        jar.take(b"a=1; Secure", (b"shop.test", b"/"), 0);
+        let sent = |jar: &Jar, over_tls: bool| {
+            let mut out = b"/".to_vec();
+            jar.write((b"shop.test", over_tls), 0..1, &mut out);
+            String::from_utf8_lossy(&out[1..]).into_owned()
+        };
+        assert_eq!(sent(&jar, false), "");
+        assert_eq!(sent(&jar, true), "Cookie: a=1\r\n");
+        jar.take(b"a=2", (b"shop.test", b"/"), 0);
+        assert_eq!(sent(&jar, false), "Cookie: a=2\r\n");
     }
 
     #[test]
@@ -256,7 +282,7 @@ mod tests {
     /// The Cookie field of a request of `/` at `host`.
     fn sent(jar: &Jar, host: &str) -> String {
         let mut out = b"/".to_vec();
-        jar.write(host.as_bytes(), 0..1, &mut out);
+        jar.write((host.as_bytes(), false), 0..1, &mut out);
         String::from_utf8_lossy(&out[1..]).into_owned()
     }
 
@@ -361,7 +387,7 @@ mod tests {
             0,
         );
         let mut out = b"/".to_vec();
-        jar.write(b"shop.test", 0..1, &mut out);
+        jar.write((b"shop.test", false), 0..1, &mut out);
         let length = out.len() - 1;
         assert!((FIELD_MAX / 2..=FIELD_MAX).contains(&length), "{length}");
     }

@@ -39,6 +39,8 @@ pub(super) struct Template {
     path: Box<[u8]>,
     /// The host that it names, in lower case: cookies know no ports (RFC 6265 §8.5).
     host: Box<[u8]>,
+    /// Whether it is asked over TLS.
+    over_tls: bool,
 }
 
 impl Template {
@@ -65,6 +67,7 @@ impl Template {
             content,
             path: path(&request.url.path),
             host: host(request).to_ascii_lowercase().into_bytes().into(),
+            over_tls: request.url.is_secure,
         }
     }
 
@@ -96,7 +99,7 @@ impl Template {
         // The method ends with the first blank.
         let blank = out[start..end].iter().position(|byte| *byte == b' ');
         let from = start + blank.map_or(0, |at| at + 1) + self.origin;
-        jar.write(&self.host, from..end, out);
+        jar.write((&self.host, self.over_tls), from..end, out);
         if let Some(content) = &self.content {
             let length = content.iter().map(|piece| match piece {
                 Piece::Text(text) => text.len(),

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use wire::h1::is_host;
+
 /// Below this path the synthetic responder answers, where it is enabled.
 pub(crate) const RESERVED: &str = "/.triathlon/";
 
@@ -46,9 +48,8 @@ pub(crate) enum Unroutable {
     Nowhere,
 }
 
-/// Reads a target in origin-form or absolute-form (RFC 9112 §3.2).
+/// Reads a target in origin-form (RFC 9112 §3.2.1).
 pub(crate) fn route(target: &str) -> Result<Route<'_>, Unroutable> {
-    let target = origin_form(target)?;
     if target.contains('#') {
         return Err(Unroutable::Bad); // a fragment is never sent (RFC 9112 §3.2)
     }
@@ -76,24 +77,24 @@ pub(crate) fn route(target: &str) -> Result<Route<'_>, Unroutable> {
     })
 }
 
-/// Strips scheme and authority from an absolute-form.
-fn origin_form(target: &str) -> Result<&str, Unroutable> {
+/// Strips scheme and authority from an absolute-form. The authority takes the place of `Host` and
+/// is held against the same grammar (RFC 9112 §3.2.2); what is `https` is answered over TLS alone
+/// (RFC 9110 §7.4).
+pub(crate) fn origin_form(target: &str, over_tls: bool) -> Result<&str, Unroutable> {
     if target.starts_with('/') {
         return Ok(target);
     }
-    let is_http = target
-        .get(..7)
-        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
-    if !is_http {
+    let (scheme, rest) = target.split_once("://").ok_or(Unroutable::Bad)?;
+    let is = |name: &str| scheme.eq_ignore_ascii_case(name);
+    if !(is("http") || over_tls && is("https")) {
         return Err(Unroutable::Bad);
     }
-    let rest = &target[7..];
-    match rest.find(['/', '?']) {
-        Some(0) => Err(Unroutable::Bad),
-        Some(at) if rest.as_bytes()[at] == b'/' => Ok(&rest[at..]),
-        _ if rest.is_empty() => Err(Unroutable::Bad),
-        _ => Ok("/"),
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    if !is_host(authority.as_bytes()) {
+        return Err(Unroutable::Bad);
     }
+    Ok(if path.starts_with('/') { path } else { "/" })
 }
 
 /// Decodes each segment once, then takes out empty and dot segments (RFC 3986 §5.2.4).

@@ -2,7 +2,7 @@ use super::*;
 
 #[track_caller]
 fn check(target: &str, path: &str, is_folder: bool, query: Option<&str>) {
-    let found = route(target).unwrap();
+    let found = origin_form(target, true).and_then(route).unwrap();
     assert_eq!(
         (&*found.path, found.is_folder, found.query),
         (path.as_bytes(), is_folder, query),
@@ -28,6 +28,8 @@ fn targets_name_paths() {
     check("http://host:80/a?b", "a", false, Some("b"));
     check("HTTP://host", "", true, None);
     check("http://host?b", "", true, None);
+    check("https://host/a", "a", false, None);
+    check("http://[::1]:80/a", "a", false, None);
     // Decoded once and only once.
     check("/%252e%252e/x", "%2e%2e/x", false, None);
     check("/%2561", "%61", false, None);
@@ -66,7 +68,8 @@ fn names_that_begin_with_a_dot_are_hidden() {
 
 #[track_caller]
 fn check_refused(target: &str, why: Unroutable) {
-    assert_eq!(route(target), Err(why), "{target}");
+    let found = origin_form(target, false).and_then(route);
+    assert_eq!(found, Err(why), "{target}");
 }
 
 #[test]
@@ -96,6 +99,11 @@ fn what_leads_out_or_hides_something_is_refused() {
         "http://",
         "http:///a",
         "http://?x",
+        "http://a:b:c/",
+        "http://a:65536/",
+        "http://[/",
+        "http://user@host/",
+        "ftp://host/",
     ] {
         check_refused(target, Unroutable::Bad);
     }

@@ -43,6 +43,8 @@ pub(crate) struct Site {
     listing: bool,
     dot_files: bool,
     synthetic: Option<Synthetic>,
+    /// Whether connections are inside TLS.
+    over_tls: bool,
     answers: Answers,
     /// A buffer for the next connection that writes.
     spare: Vec<u8>,
@@ -106,6 +108,7 @@ impl Site {
             listing: settings.listing,
             dot_files: settings.dot_files,
             synthetic,
+            over_tls: settings.tls.is_some(),
             answers: Answers::new(),
             spare: Vec::new(),
             log,
@@ -187,7 +190,7 @@ impl Site {
         if request.method == "OPTIONS" && request.target == "*" {
             return self.options(persistence, out);
         }
-        let target = match route::route(request.target) {
+        let target = match self.origin_form(request).and_then(route::route) {
             Ok(target) => target,
             Err(_) if request.method == "CONNECT" => {
                 return self.not_allowed(request, persistence, out);
@@ -253,6 +256,10 @@ impl Site {
                 }
             }
         }
+    }
+
+    fn origin_form<'r>(&self, request: &RequestHead<'r>) -> Result<&'r str, Unroutable> {
+        route::origin_form(request.target, self.over_tls)
     }
 
     fn bad_order(
@@ -413,7 +420,8 @@ impl Handler for Site {
     }
 
     fn wants_body(&mut self, request: &RequestHead<'_>) -> bool {
-        let is_order = self.synthetic.is_some() && request.target.starts_with(RESERVED);
+        let is_reserved = |target: &str| target.starts_with(RESERVED);
+        let is_order = self.synthetic.is_some() && self.origin_form(request).is_ok_and(is_reserved);
         is_order || matches!(request.method, "GET" | "HEAD" | "OPTIONS")
     }
 
@@ -433,6 +441,9 @@ impl Handler for Site {
     fn reject(&mut self, status: u16, request: &[u8], why: &str, out: &mut Vec<u8>) {
         let text = format!("{why}\n");
         let length = text.len() as u64;
+        // RFC 9110 §9.3.2: whatever is wrong with it, HEAD has no content.
+        let is_head = request.split(|byte| *byte == b' ').next() == Some(b"HEAD");
+        let text = if is_head { "" } else { &text };
         HeadWriter::begin(out, status, &self.today)
             .field("Content-Type", "text/plain; charset=utf-8")
             .length(length)
@@ -443,7 +454,7 @@ impl Handler for Site {
             let tail = log::tail(&log::Line {
                 request,
                 status,
-                bytes: length,
+                bytes: text.len() as u64,
                 referer: None,
                 agent: None,
             });

@@ -42,10 +42,7 @@ const REST: [(&str, &str); 67] = [
         "server_cpu_counts",
         "the same for its CPU time per exchange, which rests on another claim",
     ),
-    (
-        "response_time_counts",
-        "the same for its response times",
-    ),
+    ("response_time_counts", "the same for its response times"),
     (
         "ceiling",
         "1 where this measures the generator's ceiling, else 0",
@@ -386,17 +383,15 @@ fn row(digest: &Digest, axes: &[&str], is_behind: [bool; 3]) -> Vec<String> {
     };
     let values = axes.iter().map(|name| id.value(name).map(plain));
     cells.extend(values.map(Option::unwrap_or_default));
+    let void = digest.void.as_ref().map(|cause| cause.rule.clone());
     cells.extend([
         digest.round.to_string(),
         digest.sequence.to_string(),
         digest.attempt.to_string(),
-        digest
-            .void
-            .as_ref()
-            .map_or_else(String::new, |cause| cause.rule.clone()),
-        flag(is_behind[0]),
-        flag(is_behind[1]),
-        flag(is_behind[2]),
+        void.unwrap_or_default(),
+    ]);
+    cells.extend(is_behind.map(flag));
+    cells.extend([
         flag(digest.ceiling),
         digest.time.clone().unwrap_or_default(),
         number(Some(digest.window_s)),

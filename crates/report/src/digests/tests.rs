@@ -261,6 +261,28 @@ fn patchy() -> (Vec<Trial>, Run) {
     (trials, run)
 }
 
+/// What a CSV file says of a point is the median of the rounds that it marks.
+fn points_are_of_their_rounds(column: &dyn Fn(&str) -> Vec<f64>) {
+    for (flag, value, of_point) in [
+        ("rate_counts", "achieved_rate_per_s", "point_rate_per_s"),
+        ("server_cpu_counts", "server_cpu_us", "point_server_cpu_us"),
+        (
+            "response_time_counts",
+            "response_time_p50_us",
+            "point_response_time_p50_us",
+        ),
+    ] {
+        let flagged = column(flag).into_iter().zip(column(value));
+        let behind = flagged.filter_map(|(flag, value)| (flag > 0.5).then_some(value));
+        let mut behind: Vec<f64> = behind.collect();
+        behind.sort_by(f64::total_cmp);
+        let half = behind.len() / 2;
+        let middle = f64::midpoint(behind[half], behind[(behind.len() - 1) / 2]);
+        let said = column(of_point)[0];
+        assert!((middle - said).abs() < 1e-9, "{flag}: {middle}, {said}");
+    }
+}
+
 #[test]
 fn every_output_shows_the_same_number_at_the_same_place() {
     let (trials, run) = patchy();
@@ -306,25 +328,7 @@ fn every_output_shows_the_same_number_at_the_same_place() {
         }
         let counts = in_csv(cell, "rate_counts");
         assert_eq!(counts.iter().filter(|flag| **flag > 0.5).count(), left);
-        for (flag, value, of_point) in [
-            ("rate_counts", "achieved_rate_per_s", "point_rate_per_s"),
-            ("server_cpu_counts", "server_cpu_us", "point_server_cpu_us"),
-            (
-                "response_time_counts",
-                "response_time_p50_us",
-                "point_response_time_p50_us",
-            ),
-        ] {
-            let flagged = in_csv(cell, flag).into_iter().zip(in_csv(cell, value));
-            let mut behind: Vec<f64> = flagged
-                .filter_map(|(flag, value)| (flag > 0.5).then_some(value))
-                .collect();
-            behind.sort_by(f64::total_cmp);
-            let half = behind.len() / 2;
-            let middle = f64::midpoint(behind[half], behind[(behind.len() - 1) / 2]);
-            let said = in_csv(cell, of_point)[0];
-            assert!((middle - said).abs() < 1e-9, "{flag}: {middle}, {said}");
-        }
+        points_are_of_their_rounds(&|name| in_csv(cell, name));
         let word = rate.precision.sharpness.word();
         assert!(csv.contains(&format!(",{word},")) && html.contains(&format!(">{word}</span>")));
         let place = format!("{}, seven-bytes, {}", cell.server(), cell.place().text());

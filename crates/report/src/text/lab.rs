@@ -343,27 +343,29 @@ fn row(cell: &Cell<'_>, style: Style) -> String {
 
 /// The same where the rate was asked for: what servers differ by is how long they take.
 fn row_of_times(cell: &Cell<'_>, style: Style) -> String {
-    let Some(p50) = cell.response(P50) else {
+    // More than half of what was asked may have failed: then the rate is what is left to say.
+    let p50 = cell.response(P50).map(|p50| p50.measure);
+    let got = cell.rate();
+    let Some(shown) = p50.as_ref().or(got.as_ref()) else {
         return format!("  {:<width$}{:>10}\n", cell.server(), "-", width = NAME - 2);
     };
-    let interval = p50
-        .measure
-        .interval
-        .map_or_else(String::new, |(low, high)| {
-            format!("[{} {}]", time_us(low), time_us(high))
-        });
-    let got = cell.rate().map_or_else(|| "-".to_owned(), |got| rate(&got));
+    let interval = p50.as_ref().and_then(|p50| p50.interval);
+    let interval = interval.map_or_else(String::new, |(low, high)| {
+        format!("[{} {}]", time_us(low), time_us(high))
+    });
+    let worth = worth_of(cell, shown, style);
+    let got = got.map_or_else(|| "-".to_owned(), |got| rate(&got));
     let line = format!(
         "{:>9} {}{:>8} {:>6} {}{}",
-        match p50.measure.standing {
-            Standing::Struck => format!("({})", time(cell, P50)),
+        match p50.map(|p50| p50.standing) {
+            Some(Standing::Struck) => format!("({})", time(cell, P50)),
             _ => time(cell, P50),
         },
         beside(&interval, 18, style),
         time(cell, P99),
         cost(cell),
         beside(&format!("{got:>7}"), 7, style),
-        worth_of(cell, &p50.measure, style),
+        worth,
     );
     format!("{}{}", named(cell, &line), below(&interval, style))
 }

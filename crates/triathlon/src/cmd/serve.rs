@@ -98,7 +98,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "off|FILE|-", default_value = "off")]
     access_log: String,
     /// Log lines wait until they fill this many bytes, or for a second; 0 writes each at once.
-    #[arg(long, value_name = "SIZE", default_value = "0", requires = "access_log")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "0",
+        requires = "access_log"
+    )]
     log_buffer: Bytes,
     /// Answers made to order: /.triathlon/null?bytes=N and
     /// /.triathlon/synthetic?bytes=N&status=S&delay=D&fault=F.

@@ -207,7 +207,7 @@ fn declared<'a>(both: &[&'a (Spot, usize)]) -> Vec<&'a (Spot, usize)> {
                 .iter()
                 .filter(|s| s.load.connections() == connections)
                 .collect();
-            let spot = **at.get(at.len() / 2)?;
+            let spot = **at.get((at.len() - 1) / 2)?;
             let main: &[&str] = if spot.load.rate().is_some() {
                 &["p50"]
             } else {

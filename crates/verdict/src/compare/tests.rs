@@ -44,6 +44,28 @@ fn row<'a>(compared: &'a Compared, place: &str, metric: &str) -> &'a Row {
     found.unwrap_or_else(|| panic!("{place} {metric}: {compared:#?}"))
 }
 
+/// The same point as in the report of the lab: of an even number with as many connections, the
+/// lower of the two in the middle.
+#[test]
+fn the_declared_point_is_that_of_the_report() {
+    use model::point::RATE;
+    let mut trials = heat(1, 1.0, 8);
+    for trial in &mut trials {
+        let id = &mut trial.point.as_mut().unwrap().id;
+        let is_fast = *id.value(CONNECTIONS).unwrap() == Value::Count(1);
+        let rate = Value::Count(if is_fast { 200_000 } else { 500 });
+        *id = id.clone().with(CONNECTIONS, Value::Count(64));
+        *id = id.clone().with(RATE, rate);
+    }
+    let compared = labs(&trials, &trials);
+    let declared = compared.rows.iter().filter(|row| row.is_declared);
+    let declared: Vec<&str> = declared.map(|row| row.place.as_str()).collect();
+    assert!(
+        !declared.is_empty() && declared.iter().all(|place| place.contains(" 500")),
+        "{declared:?}"
+    );
+}
+
 #[test]
 fn one_comparison_for_each_server_and_workload_is_declared() {
     let compared = labs(&heat(1, 1.0, 8), &heat(2, 1.1, 8));

@@ -80,20 +80,19 @@ impl Tls {
     }
 }
 
-/// How many handshakes of a drawn mix came out otherwise. The `first` ones of connections can resume
-/// nothing: they are forgiven as far as the mix draws them to, with four standard deviations of that
-/// draw. Early data that the server refuses had a session, and are never forgiven.
+/// How many handshakes of a drawn mix came out otherwise. The `first` ones of connections can
+/// resume nothing: they are forgiven as far as the mix draws them to, with four standard deviations
+/// of that draw. Early data that the server refuses had a session, and are never forgiven.
 fn undrawn(mix: HandshakeMix, record: &TlsRecord, first: u64) -> u64 {
     let HandshakeMix {
         full,
         resumed,
         early,
     } = mix;
-    let all = f64::from(full) + f64::from(resumed) + f64::from(early);
+    let all = u64::from(full) + u64::from(resumed) + u64::from(early);
     let lacking = |count: u64, weight: u32| {
-        let drawn = number(first) * f64::from(weight) / all;
-        let forgiven = (drawn + 4.0 * drawn.sqrt()).ceil() as u64;
-        count.saturating_sub(forgiven)
+        let drawn = first.saturating_mul(u64::from(weight)) / all.max(1);
+        count.saturating_sub(drawn + 4 * drawn.isqrt())
     };
     lacking(record.not_resumed, resumed) + lacking(record.not_early, early) + record.early_refused
 }

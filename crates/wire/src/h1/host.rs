@@ -8,7 +8,7 @@
 use std::net::Ipv6Addr;
 
 /// Whether `value` names a host.
-pub(super) fn is_host(value: &[u8]) -> bool {
+pub fn is_host(value: &[u8]) -> bool {
     match value.strip_prefix(b"[") {
         Some(rest) => {
             let Some(end) = memchr::memchr(b']', rest) else {
@@ -23,11 +23,17 @@ pub(super) fn is_host(value: &[u8]) -> bool {
     }
 }
 
-/// Nothing, or a colon and digits, of which there may be none.
+/// Nothing, or a colon and digits, of which there may be none. No port is above 65,535.
 fn is_port(rest: &[u8]) -> bool {
     match rest.split_first() {
         None => true,
-        Some((colon, digits)) => *colon == b':' && digits.iter().all(u8::is_ascii_digit),
+        Some((colon, digits)) => {
+            let number = digits.iter().try_fold(0_u16, |number, digit| {
+                let digit = digit.is_ascii_digit().then(|| u16::from(*digit - b'0'))?;
+                number.checked_mul(10)?.checked_add(digit)
+            });
+            *colon == b':' && number.is_some()
+        }
     }
 }
 

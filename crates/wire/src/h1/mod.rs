@@ -8,3 +8,5 @@ pub mod known;
 pub mod parse;
 pub mod request;
 pub mod server;
+
+pub use self::host::is_host;

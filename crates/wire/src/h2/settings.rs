@@ -10,6 +10,8 @@ pub(crate) const WINDOW: u16 = 4;
 pub(crate) const FRAME_SIZE: u16 = 5;
 pub(crate) const HEAD_SIZE: u16 = 6;
 
+/// The size of a table of fields unless told otherwise (RFC 9113 §6.5.2).
+pub(crate) const TABLE_AT_FIRST: u32 = 4_096;
 /// The window of a stream and of a connection unless told otherwise (RFC 9113 §6.9.2).
 pub(crate) const WINDOW_AT_FIRST: u32 = 65_535;
 /// The largest.
@@ -18,7 +20,7 @@ pub(crate) const WINDOW_LARGEST: u32 = 0x7fff_ffff;
 /// What the peer told.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Settings {
-    /// The most that our encoder may have in its table.
+    /// The least that the table of our encoder was ever allowed to have.
     pub(crate) table_size: u32,
     /// Streams that may be open at once.
     pub(crate) streams: u32,
@@ -29,7 +31,7 @@ pub(crate) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            table_size: 4_096,
+            table_size: TABLE_AT_FIRST,
             streams: u32::MAX,
             window: WINDOW_AT_FIRST,
         }
@@ -48,7 +50,7 @@ impl Settings {
             };
             let value = u32::from_be_bytes([c, d, e, f]);
             match u16::from_be_bytes([a, b]) {
-                TABLE_SIZE => self.table_size = value,
+                TABLE_SIZE => self.table_size = self.table_size.min(value),
                 PUSH if value > 1 => return Err(Code::PROTOCOL),
                 STREAMS => self.streams = value,
                 WINDOW if value > WINDOW_LARGEST => return Err(Code::FLOW_CONTROL),

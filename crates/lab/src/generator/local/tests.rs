@@ -137,5 +137,10 @@ fn lines_come_whole_however_they_were_written() {
     assert!(matches!(next(), Next::Line(line) if line == b"two\n"));
     assert!(matches!(next(), Next::Line(line) if line == b"\n"));
     drop(writer);
-    assert!(matches!(next(), Next::End));
+    // A process that another test is about to start may hold the pipe for a while, too.
+    let mut last = next();
+    while matches!(last, Next::Silence) {
+        last = next();
+    }
+    assert!(matches!(last, Next::End));
 }

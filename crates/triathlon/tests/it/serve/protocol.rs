@@ -172,6 +172,10 @@ fn what_is_not_served_is_refused() {
         ("GET /seven.txt HTTP/1.1\r\nHost: a:b:c\r\n", 400),
         ("GET /seven.txt HTTP/1.1\r\nHost: [\r\n", 400),
         ("GET /seven.txt HTTP/1.1\r\nHost: [::1]:80\r\n", 200),
+        ("GET /seven.txt HTTP/1.1\r\nHost: a:65535\r\n", 200),
+        ("GET /seven.txt HTTP/1.1\r\nHost: a:65536\r\n", 400),
+        ("GET http://a:b:c/seven.txt HTTP/1.1\r\nHost: x\r\n", 400),
+        ("GET http://y/seven.txt HTTP/1.1\r\nHost: x\r\n", 200),
         ("GET /seven.txt HTTP/1.2\r\nHost: x\r\n", 200),
     ] {
         let text = server.raw(format!("{head}\r\n"));
@@ -180,6 +184,12 @@ fn what_is_not_served_is_refused() {
     assert_eq!(Answer::of(&server.raw(b"\x16\x03\x01\x00\xa5")).status, 400);
     let is_head = server.ask("HEAD", "/missing", "");
     assert_eq!((is_head.status, is_head.body.as_str()), (404, ""));
+    // Nor has HEAD content where it is no request.
+    for (rest, status) in [("Host: x\r\nExpect: x\r\n", 417), ("", 400)] {
+        let text = server.raw(format!("HEAD / HTTP/1.1\r\n{rest}\r\n"));
+        assert_eq!(Answer::of(&text).status, status, "{text}");
+        assert!(text.ends_with("\r\n\r\n"), "{text}");
+    }
 }
 
 #[test]

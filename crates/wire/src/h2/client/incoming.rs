@@ -316,7 +316,8 @@ impl Connection {
         let before = self.settings;
         self.settings.take(payload).map_err(ProtocolError::Http2)?;
         let change = i64::from(self.settings.window) - i64::from(before.window);
-        for slot in &mut self.slots {
+        // Those that are vacant have no window: the next stream in them begins with a new one.
+        for slot in self.slots.iter_mut().filter(|slot| slot.id != 0) {
             slot.window += change;
             if slot.window > i64::from(WINDOW_LARGEST) {
                 return broken(Code::FLOW_CONTROL);

@@ -414,6 +414,22 @@ fn content_is_sent_as_windows_allow() {
     assert_eq!(peer.client.free(), 2);
 }
 
+/// RFC 9113 §6.9.2: a change concerns streams that are open. One that is over has no window,
+/// however large its last one was.
+#[test]
+fn a_change_of_windows_does_not_concern_streams_that_are_over() {
+    let requests = compile(&[parts("/", None)]);
+    let mut peer = Peer::new(2);
+    peer.ask(&requests[0]);
+    peer.ask(&requests[0]);
+    let mut wide = Vec::new();
+    frame::window_update(&mut wide, 3, 0x7fff_ffff - 65_535);
+    peer.say(&[wide, answer(3, "b")].concat()).unwrap();
+    peer.say(&settings(&[(settings::WINDOW, 100_000)])).unwrap();
+    peer.say(&answer(1, "a")).unwrap();
+    assert_eq!(peer.log.0.last().unwrap(), "0.");
+}
+
 #[test]
 fn what_a_server_must_not_send() {
     let requests = compile(&[parts("/", None)]);

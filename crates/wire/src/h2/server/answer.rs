@@ -3,6 +3,7 @@
 use crate::h2::frame;
 use crate::h2::frame::flag;
 use crate::h2::hpack::{self, Form};
+use crate::h2::settings::TABLE_AT_FIRST;
 
 /// Names up to this length are written in lower case on the stack.
 const NAME: usize = 64;
@@ -38,13 +39,46 @@ impl LastHead {
     }
 }
 
+/// What the client knows of the table of our encoder, which uses none.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Table {
+    /// It has the size of the beginning.
+    #[default]
+    AsAtFirst,
+    /// The client allows less: the next block begins with a change of size (RFC 7541 §4.2).
+    Shrunk,
+    /// It was told that there is none.
+    Empty,
+}
+
+impl Table {
+    /// The client allows at least so much.
+    pub(super) fn allow(&mut self, size: u32) {
+        if *self == Self::AsAtFirst && size < TABLE_AT_FIRST {
+            *self = Self::Shrunk;
+        }
+    }
+
+    /// Appends `block` to `out`, as a frame of `stream`.
+    fn write(&mut self, stream: u32, block: &[u8], flags: u8, out: &mut Vec<u8>) {
+        if *self != Self::Shrunk {
+            return frame::headers(out, stream, block, flags);
+        }
+        *self = Self::Empty;
+        let mut told = Vec::with_capacity(block.len() + 1);
+        hpack::resize(&mut told, 0);
+        told.extend_from_slice(block);
+        frame::headers(out, stream, &told, flags);
+    }
+}
+
 /// Appends the head at the start of `text` to `out`, as frames of `stream`; how long it was. None:
 /// there is no whole head.
 pub(super) fn write_head(
     text: &[u8],
     stream: u32,
     is_all: bool,
-    last: &mut LastHead,
+    (last, table): (&mut LastHead, &mut Table),
     out: &mut Vec<u8>,
 ) -> Option<usize> {
     let (block, from) = last.block_of(
@@ -57,7 +91,7 @@ pub(super) fn write_head(
     } else {
         0
     };
-    frame::headers(out, stream, block, flags);
+    table.write(stream, block, flags, out);
     Some(from)
 }
 
@@ -88,10 +122,10 @@ fn each_field(text: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Option<usize> 
 }
 
 /// Appends that the body of the request may come (RFC 9110 §15.2.1).
-pub(super) fn write_continue(stream: u32, out: &mut Vec<u8>) {
+pub(super) fn write_continue(stream: u32, table: &mut Table, out: &mut Vec<u8>) {
     let mut block = Vec::new();
     hpack::field(&mut block, b":status", b"100", Form::Plain);
-    frame::headers(out, stream, &block, 0);
+    table.write(stream, &block, 0, out);
 }
 
 #[cfg(test)]
@@ -122,7 +156,10 @@ mod tests {
                 let text = [HEADS[head], &content].concat();
                 let write = |last: &mut LastHead| {
                     let mut out = Vec::new();
-                    (write_head(text.as_bytes(), 1, is_all, last, &mut out), out)
+                    {
+                        let known = (last, &mut Table::default());
+                        (write_head(text.as_bytes(), 1, is_all, known, &mut out), out)
+                    }
                 };
                 prop_assert_eq!(write(&mut last), write(&mut LastHead::default()));
             }

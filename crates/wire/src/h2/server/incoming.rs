@@ -5,7 +5,7 @@ use model::Instant;
 use super::answer::write_continue;
 use super::stream::{Body, Stage, Stream};
 use super::{BODY_PROGRESS, Block, Ending, PATIENCE_PER_RESET, STREAMS, Server};
-use crate::h1::request::{FieldSpace, parse_translated};
+use crate::h1::request::{FieldSpace, Rejection, parse_translated};
 use crate::h2::PREFACE;
 use crate::h2::frame::{self, Code, FrameHead, flag, kind};
 use crate::h2::reader::{Piece, Reader};
@@ -106,7 +106,7 @@ impl<F: Clone, K> Server<F, K> {
                 }
                 self.spend(1)
             }
-            kind::RST_STREAM => self.reset(head, payload),
+            kind::RST_STREAM => self.reset(now, head, payload),
             kind::GOAWAY => {
                 if head.stream != 0 {
                     return Err(Code::PROTOCOL);
@@ -195,7 +195,7 @@ impl<F: Clone, K> Server<F, K> {
         }
         self.last = id;
         if self.ending != Ending::Open || self.streams.len() >= STREAMS as usize {
-            frame::reset(&mut self.out, id, Code::REFUSED);
+            self.reset_stream(id, Code::REFUSED);
             return self.spend(1);
         }
         let mut stream = Stream::new(id, i64::from(self.settings.window), Stage::Answering);
@@ -225,7 +225,7 @@ impl<F: Clone, K> Server<F, K> {
         let length = self.builder.length;
         if length.is_some_and(|length| length > self.limits.body) {
             let why = (413, "the body is too large");
-            self.reject_with(now, &mut stream, why, handler);
+            self.reject_with(now, &mut stream, why, Rejection::line_of(&text), handler);
             return self.go_on(now, stream, handler);
         }
         let mut space = FieldSpace::default();
@@ -235,18 +235,18 @@ impl<F: Clone, K> Server<F, K> {
             if !handler.wants_body(&request) {
                 return self.ask(now, stream, &text, handler);
             }
-            write_continue(stream.id, &mut self.out);
+            write_continue(stream.id, &mut self.table, &mut self.out);
         }
         if self.held() + text.len() > super::WAITING_LIMIT {
-            frame::reset(&mut self.out, stream.id, Code::REFUSED);
+            self.reset_stream(stream.id, Code::REFUSED);
             return self.spend(1);
         }
-        self.deadline = now + self.limits.body_time;
         stream.stage = Stage::Reading(Body {
             text,
             received: 0,
             length,
             unannounced: 0,
+            deadline: now + self.limits.body_time,
         });
         self.streams.push(stream);
         Ok(())
@@ -261,6 +261,10 @@ impl<F: Clone, K> Server<F, K> {
         handler: &mut impl Handler<File = F, Kept = K>,
     ) -> Result<(), Code> {
         let Some(stream) = self.streams.iter().find(|stream| stream.id == id) else {
+            if self.reset.contains(&id) {
+                // They were under way when we ended the stream.
+                return self.spend(1);
+            }
             return Err(Code::STREAM_CLOSED);
         };
         if !stream.is_half_open {
@@ -290,7 +294,9 @@ impl<F: Clone, K> Server<F, K> {
             self.spend(1)?;
         }
         let Some(stream) = self.streams.iter_mut().find(|one| one.id == head.stream) else {
-            frame::reset(&mut self.out, head.stream, Code::STREAM_CLOSED);
+            if !self.reset.contains(&head.stream) {
+                self.reset_stream(head.stream, Code::STREAM_CLOSED);
+            }
             return self.spend(1);
         };
         if !stream.is_half_open {
@@ -322,19 +328,45 @@ impl<F: Clone, K> Server<F, K> {
         body.received += count as u64;
         if body.length.is_some_and(|length| body.received > length) {
             self.streams.swap_remove(place);
-            frame::reset(&mut self.out, head.stream, Code::PROTOCOL);
+            self.reset_stream(head.stream, Code::PROTOCOL);
+            self.deadline = self.deadline.max(now + self.limits.idle_time);
             return self.spend(1);
         }
         if body.received > self.limits.body {
+            let text = std::mem::take(&mut body.text);
             let mut stream = self.streams.swap_remove(place);
             let why = (413, "the body is too large");
-            self.reject_with(now, &mut stream, why, handler);
+            self.reject_with(now, &mut stream, why, Rejection::line_of(&text), handler);
             return self.go_on(now, stream, handler);
         }
         if body.unannounced >= BODY_PROGRESS && !head.has(flag::END_STREAM) {
             let more = std::mem::take(&mut body.unannounced);
+            body.deadline = now + self.limits.body_time;
             frame::window_update(&mut self.out, head.stream, more);
-            self.deadline = now + self.limits.body_time;
+        }
+        Ok(())
+    }
+
+    /// When the body of some request has to have grown.
+    pub(super) fn body_deadline(&self) -> Option<Instant> {
+        self.streams.iter().filter_map(Stream::body_deadline).min()
+    }
+
+    /// Refuses the requests whose bodies had to grow until `now` and did not.
+    pub(super) fn refuse_slow(
+        &mut self,
+        now: Instant,
+        handler: &mut impl Handler<File = F, Kept = K>,
+    ) -> Result<(), Code> {
+        let is_late = |one: &Stream<F>| one.body_deadline().is_some_and(|at| at <= now);
+        while let Some(place) = self.streams.iter().position(is_late) {
+            let mut stream = self.streams.swap_remove(place);
+            if let Stage::Reading(body) = &mut stream.stage {
+                let text = std::mem::take(&mut body.text);
+                let why = (408, "the request took too long to arrive");
+                self.reject_with(now, &mut stream, why, Rejection::line_of(&text), handler);
+            }
+            self.go_on(now, stream, handler)?;
         }
         Ok(())
     }
@@ -378,6 +410,7 @@ impl<F: Clone, K> Server<F, K> {
         }
         let Settings { window, .. } = self.settings;
         self.settings.take(payload)?;
+        self.table.allow(self.settings.table_size);
         let change = i64::from(self.settings.window) - i64::from(window);
         for stream in &mut self.streams {
             stream.window += change;
@@ -418,12 +451,12 @@ impl<F: Clone, K> Server<F, K> {
             _ if stream.window > i64::from(WINDOW_LARGEST) => Code::FLOW_CONTROL,
             _ => return Ok(()),
         };
-        frame::reset(&mut self.out, head.stream, wrong);
+        self.reset_stream(head.stream, wrong);
         self.streams.swap_remove(place);
         self.spend(1)
     }
 
-    fn reset(&mut self, head: FrameHead, payload: &[u8]) -> Result<(), Code> {
+    fn reset(&mut self, now: Instant, head: FrameHead, payload: &[u8]) -> Result<(), Code> {
         if payload.len() != 4 {
             return Err(Code::FRAME_SIZE);
         }
@@ -432,6 +465,8 @@ impl<F: Clone, K> Server<F, K> {
         }
         if let Some(place) = self.streams.iter().position(|one| one.id == head.stream) {
             self.streams.swap_remove(place);
+            // While its body came in, nothing else was timed.
+            self.deadline = self.deadline.max(now + self.limits.idle_time);
         }
         self.spend(PATIENCE_PER_RESET)
     }

@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 
 use model::{Instant, Span};
 
-use self::answer::LastHead;
+use self::answer::{LastHead, Table};
 use self::request::{Builder, Wrong};
 use self::stream::{Halt, Stage, Stream, Way};
 use super::frame::{self, Code};
@@ -46,6 +46,10 @@ const PATIENCE_PER_RESET: u32 = 10;
 /// A body that grows by this much within the body's time has earned as much time again.
 const BODY_PROGRESS: u32 = 32 * 1024;
 
+/// Streams that were reset last are remembered: the client may have sent more on them before it
+/// heard of that (RFC 9113 §5.1).
+const RESET_REMEMBERED: usize = 16;
+
 /// The server side of one HTTP/2 connection.
 #[derive(Debug)]
 pub struct Server<F, K> {
@@ -69,6 +73,8 @@ pub struct Server<F, K> {
     turn: usize,
     /// The last stream that was opened.
     last: u32,
+    /// Those that we reset last, the latest first; zeros where there were fewer.
+    reset: [u32; RESET_REMEMBERED],
     patience: u32,
     requests: u64,
     ending: Ending,
@@ -76,6 +82,7 @@ pub struct Server<F, K> {
     /// Frames that wait to be sent.
     out: Vec<u8>,
     last_head: LastHead,
+    table: Table,
     deadline: Instant,
     kept: PhantomData<K>,
 }
@@ -118,12 +125,14 @@ impl<F: Clone, K> Server<F, K> {
             streams: Vec::new(),
             turn: 0,
             last: 0,
+            reset: [0; RESET_REMEMBERED],
             patience: PATIENCE,
             requests: 0,
             ending: Ending::Open,
             has_peer_ended: false,
             out: Vec::new(),
             last_head: LastHead::default(),
+            table: Table::default(),
             deadline: now + limits.head_time,
             kept: PhantomData,
         }
@@ -144,6 +153,13 @@ impl<F: Clone, K> Server<F, K> {
         self.ending = Ending::Closing {
             linger: code != Code::NO_ERROR,
         };
+    }
+
+    /// Ends a stream on which the client may still send.
+    fn reset_stream(&mut self, id: u32, code: Code) {
+        frame::reset(&mut self.out, id, code);
+        self.reset.rotate_right(1);
+        self.reset[0] = id;
     }
 
     /// The client asked for work that brings nothing; false: too often.
@@ -179,7 +195,7 @@ impl<F: Clone, K> Server<F, K> {
             return self.go_on(now, stream, handler);
         }
         if self.held() + text.len() > WAITING_LIMIT {
-            frame::reset(&mut self.out, stream.id, Code::REFUSED);
+            self.reset_stream(stream.id, Code::REFUSED);
             return self.spend(1);
         }
         stream.stage = Stage::Waiting(text.to_vec());
@@ -197,14 +213,15 @@ impl<F: Clone, K> Server<F, K> {
     ) -> Result<(), Code> {
         let (status, why) = match wrong {
             Wrong::Malformed => {
-                frame::reset(&mut self.out, stream.id, Code::PROTOCOL);
+                self.reset_stream(stream.id, Code::PROTOCOL);
                 return self.spend(1);
             }
             Wrong::TargetTooLong => (414, "the target of the request is too long"),
             Wrong::TooLarge => (431, "the request head is too large"),
         };
         self.spend(1)?;
-        self.reject_with(now, &mut stream, (status, why), handler);
+        let line = self.builder.line().to_vec();
+        self.reject_with(now, &mut stream, (status, why), &line, handler);
         self.go_on(now, stream, handler)
     }
 
@@ -213,12 +230,13 @@ impl<F: Clone, K> Server<F, K> {
         now: Instant,
         stream: &mut Stream<F>,
         wrong: (u16, &str),
+        line: &[u8],
         handler: &mut impl Handler<File = F, Kept = K>,
     ) {
         self.requests += 1;
         self.deadline = now + self.limits.idle_time;
         stream.stage = Stage::Answering;
-        stream.answer.reject(wrong, handler);
+        stream.answer.reject(wrong, line, handler);
     }
 
     /// Writes what may go out of an answer, and keeps the rest.
@@ -248,6 +266,7 @@ impl<F: Clone, K> Server<F, K> {
         let mut way = Way {
             out: &mut self.out,
             last_head: &mut self.last_head,
+            table: &mut self.table,
             window: &mut self.window,
             full: ANSWERS_LIMIT,
             short: &mut short,
@@ -264,7 +283,7 @@ impl<F: Clone, K> Server<F, K> {
     fn end_answer(&mut self, stream: Stream<F>, handler: &mut impl Handler<File = F, Kept = K>) {
         if stream.is_half_open {
             // What the client still sends is of no use (RFC 9113 §8.1).
-            frame::reset(&mut self.out, stream.id, Code::NO_ERROR);
+            self.reset_stream(stream.id, Code::NO_ERROR);
         }
         stream.answer.drop(handler);
         self.patience = PATIENCE.min(self.patience + PATIENCE_PER_ANSWER);
@@ -399,14 +418,25 @@ impl<F: Clone, K> Service for Server<F, K> {
         }
     }
 
-    fn handle_timeout(&mut self, _: &mut impl Handler<File = F, Kept = K>) {
-        if !self.is_over() {
+    fn handle_timeout(&mut self, handler: &mut impl Handler<File = F, Kept = K>) {
+        if self.is_over() {
+            return;
+        }
+        let at = self.poll_timeout();
+        if self.body_deadline() != Some(at) {
             self.go_away(Code::NO_ERROR);
+        } else if let Err(code) = self.refuse_slow(at, handler) {
+            self.go_away(code);
         }
     }
 
+    /// While the body of a request comes in, the connection is not idle.
     fn poll_timeout(&self) -> Instant {
-        self.deadline
+        match self.body_deadline() {
+            Some(at) if self.block.is_some() => at.min(self.deadline),
+            Some(at) => at,
+            None => self.deadline,
+        }
     }
 
     fn is_full(&self) -> bool {

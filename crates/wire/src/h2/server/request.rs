@@ -135,6 +135,11 @@ impl Builder {
         }
     }
 
+    /// As much of the request line as can be told of what is no request: the method.
+    pub(crate) fn line(&self) -> &[u8] {
+        &self.method
+    }
+
     /// What came, as text that names this version of HTTP.
     pub(crate) fn write(
         &mut self,

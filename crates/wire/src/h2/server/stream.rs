@@ -2,7 +2,7 @@
 
 use model::Instant;
 
-use super::answer::{LastHead, write_head};
+use super::answer::{LastHead, Table, write_head};
 use crate::answer::{Answer, Piece};
 use crate::h2::frame::{self, Code, PAYLOAD};
 use crate::service::Handler;
@@ -29,6 +29,8 @@ pub(super) struct Body {
     pub(super) length: Option<u64>,
     /// Bytes that were received since the client was last told that more may come.
     pub(super) unannounced: u32,
+    /// It has to grow by then.
+    pub(super) deadline: Instant,
 }
 
 /// One request and its answer.
@@ -63,6 +65,7 @@ pub(super) enum Halt {
 pub(super) struct Way<'a> {
     pub(super) out: &'a mut Vec<u8>,
     pub(super) last_head: &'a mut LastHead,
+    pub(super) table: &'a mut Table,
     /// How much content may be sent on the connection.
     pub(super) window: &'a mut i64,
     /// No more is written while there are so many bytes.
@@ -80,6 +83,14 @@ impl<F: Clone> Stream<F> {
             is_half_open: false,
             answer: Answer::new(),
             is_head_out: false,
+        }
+    }
+
+    /// When the body of its request has to have grown.
+    pub(super) const fn body_deadline(&self) -> Option<Instant> {
+        match &self.stage {
+            Stage::Reading(body) => Some(body.deadline),
+            Stage::Answering | Stage::Waiting(_) => None,
         }
     }
 
@@ -105,8 +116,8 @@ impl<F: Clone> Stream<F> {
             }
             let (count, is_all) = match self.answer.next(now) {
                 Piece::Bytes { bytes, is_last } if !self.is_head_out => {
-                    let Some(length) = write_head(bytes, self.id, is_last, way.last_head, way.out)
-                    else {
+                    let known = (&mut *way.last_head, &mut *way.table);
+                    let Some(length) = write_head(bytes, self.id, is_last, known, way.out) else {
                         frame::reset(way.out, self.id, Code::INTERNAL);
                         return Halt::Done;
                     };

@@ -570,6 +570,118 @@ fn silence_ends_the_connection() {
     }
 }
 
+/// Each body has a time of its own, whatever else happens on the connection.
+#[test]
+fn a_body_that_does_not_grow_is_refused_and_the_others_go_on() {
+    let mut peer = Peer::new();
+    peer.say(&[post(1, &[("content-length", "9")]), data(1, 1, false)].concat());
+    for turn in 1..5 {
+        peer.now = NOW + Span::from_s(turn);
+        let stream = u32::try_from(turn).unwrap() * 2 + 1;
+        peer.say(&request(stream, "/kept", &[]));
+    }
+    peer.say(&post(21, &[]));
+    assert_eq!(peer.server.poll_timeout(), NOW + LIMITS.body_time);
+    peer.log.clear();
+    peer.now = NOW + LIMITS.body_time;
+    peer.server.handle_timeout(&mut peer.site);
+    peer.hear();
+    let refused = [
+        "1 :status=408",
+        "1. the request took too long to arrive",
+        "reset 1 NO_ERROR",
+    ];
+    assert_eq!(peer.log, refused);
+    // What it sends before it hears of that harms nothing.
+    peer.log.clear();
+    let late = [data(1, 3, false), head(1, flag::END_STREAM, &[("a", "b")])].concat();
+    peer.say(&[late, data(21, 2, true)].concat());
+    let answered = ["21 :status=200 x-from=echo", "21. POST / host=x"];
+    assert_eq!(peer.log, answered);
+    // Then it is idle, from the last answer on.
+    assert_eq!(peer.server.poll_timeout(), peer.now + LIMITS.idle_time);
+}
+
+/// A body that grows keeps its connection open for longer than an idle one stays.
+#[test]
+fn a_body_that_grows_is_not_silence() {
+    let mut peer = Peer::new();
+    peer.say(&post(1, &[]));
+    for turn in 1..4 {
+        peer.now = NOW + Span::from_s(19 * turn);
+        peer.say(&data(1, 16_384, false));
+        peer.say(&data(1, 16_384, false));
+        assert_eq!(peer.server.poll_timeout(), peer.now + LIMITS.body_time);
+    }
+    peer.log.clear();
+    // It is given up after all: the connection is idle from now on.
+    peer.say(&raw(kind::RST_STREAM, 0, 1, &[0, 0, 0, 8]));
+    assert_eq!(peer.server.poll_timeout(), peer.now + LIMITS.idle_time);
+    assert_eq!((peer.end, peer.log.len()), (None, 0));
+}
+
+/// RFC 9113 §5.1: what was under way when we ended a stream is no mistake of the client.
+#[test]
+fn trailers_after_an_early_answer_are_no_error() {
+    let mut peer = Peer::new();
+    peer.say(&request(1, "/slow", &[]));
+    let refused = post(3, &[("content-length", "100001")]);
+    let trailers = head(3, flag::END_STREAM, &[("a", "b")]);
+    peer.say(&[refused, data(3, 5, false), trailers].concat());
+    let heard = [
+        "3 :status=413",
+        "3. the body is too large",
+        "reset 3 NO_ERROR",
+    ];
+    assert_eq!(peer.log, heard);
+    peer.now = NOW + Span::from_ms(7);
+    peer.hear();
+    assert_eq!(peer.log[3..], ["1 :status=200 content-length=4", "1. slow"]);
+    // A stream that the client ended itself is over.
+    peer.say(&head(1, flag::END_STREAM, &[("a", "b")]));
+    assert_eq!(peer.log[5..], ["bye 3 STREAM_CLOSED"]);
+}
+
+/// RFC 7541 §4.2: a client that allows a smaller table hears of it in the next block, once.
+#[test]
+fn a_smaller_table_is_told_before_the_next_head() {
+    let first_byte = |said: &[Vec<u8>]| {
+        let mut server: Server<char, String> = Server::new(NOW, LIMITS);
+        let mut site = Echo::default();
+        server.handle_bytes(NOW, PREFACE, &mut site);
+        let mut firsts = Vec::new();
+        for said in said {
+            let mut sent = Vec::new();
+            server.handle_bytes(NOW, said, &mut site);
+            while server.poll_transmit(NOW, &mut sent, &mut site) == Transmit::Bytes {}
+            let mut rest = sent.as_slice();
+            while let Some((head, after)) = rest.split_first_chunk() {
+                let head = FrameHead::read(*head);
+                if head.kind == kind::HEADERS {
+                    firsts.push(after[0]);
+                }
+                rest = &after[head.length..];
+            }
+        }
+        firsts
+    };
+    let size = |size: u32| settings(&[(settings::TABLE_SIZE, size)]);
+    let get = |stream: u32| request(stream, "/kept", &[]);
+    let (changed, ok) = (0x20, 0x88);
+    assert_eq!(first_byte(&[size(4_096), get(1), get(3)]), [ok, ok]);
+    assert_eq!(
+        first_byte(&[size(0), get(1), get(3), size(0), get(5)]),
+        [changed, ok, ok]
+    );
+    let both = settings(&[(settings::TABLE_SIZE, 100), (settings::TABLE_SIZE, 8_000)]);
+    assert_eq!(
+        first_byte(&[size(8_000), get(1), both, get(3)]),
+        [ok, changed]
+    );
+    let expects = post(1, &[("expect", "100-continue")]);
+    assert_eq!(first_byte(&[size(0), expects, get(3)]), [changed, ok]);
+}
+
 /// Each kind of frame that costs us something and the client nothing ends the connection, and soon.
 #[test]
 fn floods_are_cut_off() {

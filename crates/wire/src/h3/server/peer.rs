@@ -5,6 +5,7 @@ use quinn_proto::{Connection, Dir, Event, StreamEvent, StreamId};
 
 use super::request::LastRequest;
 use super::stream::{Halt, Stage, Stream};
+use crate::h1::request::Rejection;
 use crate::h1::server::ServerLimits;
 use crate::h2::server::answer::LastHead;
 use crate::h2::server::request::Builder;
@@ -258,8 +259,11 @@ impl<F: Clone> Peer<F> {
     ) {
         self.requests += 1;
         self.deadline = now + limits.idle_time;
-        stream.stage = Stage::Answering;
-        stream.answer.reject(wrong, handler);
+        let line = match std::mem::replace(&mut stream.stage, Stage::Answering) {
+            Stage::Reading(text) | Stage::Waiting(text) => Rejection::line_of(&text).to_vec(),
+            Stage::Answering | Stage::Head => self.builder.line().to_vec(),
+        };
+        stream.answer.reject(wrong, &line, handler);
     }
 
     /// Writes what may go out of answers, and begins those that waited.

@@ -4,6 +4,7 @@ use quinn_proto::{Dir, ReadError, StreamId};
 
 use super::peer::Peer;
 use super::stream::{Stage, Stream};
+use crate::h1::request::{FieldSpace, parse_translated};
 use crate::h1::server::ServerLimits;
 use crate::h2::server::request::Wrong;
 use crate::h3::Code;
@@ -185,6 +186,7 @@ impl<F: Clone> Peer<F> {
             Err(Stop::Told(code)) => Err(code),
             Err(Stop::TooLong) if matches!(stream.stage, Stage::Head) => {
                 let wrong = (431, "the request head is too large");
+                self.builder.clear();
                 self.reject(now, stream, wrong, limits, handler);
                 // What follows cannot be read.
                 let _over = self
@@ -248,8 +250,19 @@ impl<F: Clone> Peer<F> {
         };
         if stream.length.is_some_and(|length| length > limits.body) {
             let wrong = (413, "the body of the request is too large");
+            stream.stage = Stage::Reading(text);
             self.reject(now, stream, wrong, limits, handler);
             return Ok(true);
+        }
+        let mut space = FieldSpace::default();
+        if memchr::memmem::find(&text, b"\r\nexpect:").is_some()
+            && let Ok(request) = parse_translated(&text, &mut space)
+            && request.expects_continue
+        {
+            if !handler.wants_body(&request) {
+                return self.ask(now, stream, text, limits, handler);
+            }
+            stream.let_come(&mut self.quic);
         }
         stream.stage = Stage::Reading(text);
         stream.deadline = now + limits.body_time;

@@ -107,6 +107,19 @@ impl<F: Clone> Stream<F> {
         std::mem::replace(&mut self.answer, Answer::new()).drop(handler);
     }
 
+    /// Says that the body of the request may come (RFC 9110 §15.2.1). What QUIC does not take now
+    /// goes out before the answer.
+    pub(super) fn let_come(&mut self, quic: &mut Connection) {
+        let mut block = Vec::new();
+        qpack::begin(&mut block);
+        qpack::field(&mut block, b":status", b"100", Form::Plain);
+        let mut frames = Vec::with_capacity(head_length(block.len()) + block.len());
+        put_head(&mut frames, kind::HEADERS, block.len());
+        frames.extend_from_slice(&block);
+        let written = quic.send_stream(self.id).write(&frames).unwrap_or(0);
+        self.rest = Bytes::from(frames.split_off(written));
+    }
+
     /// Writes as much of the answer as QUIC takes; whether that was anything.
     pub(super) fn write<K>(
         &mut self,
