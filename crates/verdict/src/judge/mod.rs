@@ -16,7 +16,7 @@ pub(crate) use agents::judged;
 pub(crate) use causes::is_disturbed;
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
-pub const SET: &str = "20";
+pub const SET: &str = "21";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {
