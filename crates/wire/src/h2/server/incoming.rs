@@ -229,13 +229,13 @@ impl<F: Clone, K> Server<F, K> {
             return self.go_on(now, stream, handler);
         }
         let mut space = FieldSpace::default();
-        if let Ok(request) = parse_translated(&text, &mut space)
-            && request.expects_continue
-        {
-            if !handler.wants_body(&request) {
-                return self.ask(now, stream, &text, handler);
+        match parse_translated(&text, &mut space) {
+            Ok(request) if !request.expects_continue => {}
+            Ok(request) if handler.wants_body(&request) => {
+                write_continue(stream.id, &mut self.table, &mut self.out);
             }
-            write_continue(stream.id, &mut self.table, &mut self.out);
+            // It is refused before its body comes: another expectation is, too.
+            Ok(_) | Err(_) => return self.ask(now, stream, &text, handler),
         }
         if self.held() + text.len() > super::WAITING_LIMIT {
             self.reset_stream(stream.id, Code::REFUSED);

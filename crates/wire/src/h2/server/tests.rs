@@ -331,6 +331,14 @@ fn bodies_are_read_and_dropped() {
         ],
     );
     check(&post(1, &[("expect", "100-continue")]), &["1 :status=100"]);
+    check(
+        &post(1, &[("expect", "x")]),
+        &[
+            "1 :status=417",
+            "1. unknown expectation",
+            "reset 1 NO_ERROR",
+        ],
+    );
     let pieces: Vec<u8> = (0..4).flat_map(|_| data(1, 10_000, false)).collect();
     check(
         &[post(1, &[]), pieces].concat(),

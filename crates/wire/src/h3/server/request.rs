@@ -254,15 +254,14 @@ impl<F: Clone> Peer<F> {
             self.reject(now, stream, wrong, limits, handler);
             return Ok(true);
         }
-        let mut space = FieldSpace::default();
-        if memchr::memmem::find(&text, b"\r\nexpect:").is_some()
-            && let Ok(request) = parse_translated(&text, &mut space)
-            && request.expects_continue
-        {
-            if !handler.wants_body(&request) {
-                return self.ask(now, stream, text, limits, handler);
+        if memchr::memmem::find(&text, b"\r\nexpect:").is_some() {
+            let mut space = FieldSpace::default();
+            match parse_translated(&text, &mut space) {
+                Ok(request) if !request.expects_continue => {}
+                Ok(request) if handler.wants_body(&request) => stream.let_come(&mut self.quic),
+                // It is refused before its body comes: another expectation is, too.
+                Ok(_) | Err(_) => return self.ask(now, stream, text, limits, handler),
             }
-            stream.let_come(&mut self.quic);
         }
         stream.stage = Stage::Reading(text);
         stream.deadline = now + limits.body_time;
