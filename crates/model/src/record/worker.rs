@@ -110,26 +110,31 @@ impl Worker {
 }
 
 impl Record {
-    /// Times in which connects failed and none succeeded, of all workers together: what overlaps is
-    /// one.
+    /// Times in which connects failed and none succeeded, whichever worker made them: what all
+    /// workers that have connections had at once.
     pub fn outages(&self) -> Vec<Outage> {
-        let mut all: Vec<Outage> = self
-            .workers
-            .iter()
-            .flat_map(|worker| worker.outages.iter().copied())
-            .filter(|outage| outage.length >= OUTAGE_MIN)
+        let workers = || self.workers.iter().filter(|worker| worker.connections > 0);
+        let mut edges: Vec<(Span, bool)> = workers()
+            .flat_map(|worker| &worker.outages)
+            .flat_map(|outage| [(outage.start, true), (outage.start + outage.length, false)])
             .collect();
-        all.sort_by_key(|outage| outage.start);
+        edges.sort_unstable();
+        let (all, mut down) = (workers().count(), 0);
         let mut together: Vec<Outage> = Vec::new();
-        for outage in all {
-            let end = outage.start + outage.length;
-            match together.last_mut() {
-                Some(last) if outage.start <= last.start + last.length => {
-                    last.length = last.length.max(end - last.start);
-                }
-                _ => together.push(outage),
+        let mut since = None;
+        for (at, begins) in edges {
+            match begins {
+                true => down += 1,
+                false => down -= 1,
+            }
+            if down == all {
+                since = Some(at);
+            } else if let Some(start) = since.take() {
+                let length = at - start;
+                together.push(Outage { start, length });
             }
         }
+        together.retain(|outage| outage.length >= OUTAGE_MIN);
         together
     }
 }
@@ -152,5 +157,40 @@ mod tests {
         assert_eq!(of(9, 9), None);
         assert_eq!(of(100, 50), Some(0.5));
         assert_eq!(of(100, 107), Some(1.0));
+    }
+
+    #[test]
+    fn an_outage_is_one_of_all_workers() {
+        let of = |workers: &[&[(u64, u64)]]| {
+            let worker = |outages: &&[(u64, u64)]| Worker {
+                connections: 1,
+                outages: outages
+                    .iter()
+                    .map(|(start, length)| Outage {
+                        start: Span::from_ms(*start),
+                        length: Span::from_ms(*length),
+                    })
+                    .collect(),
+                ..Worker::default()
+            };
+            let mut record = Record {
+                workers: workers.iter().map(worker).collect(),
+                ..Record::default()
+            };
+            // One that has no connections knows nothing.
+            record.workers.push(Worker::default());
+            let outages = record.outages().into_iter();
+            let ms = |span: Span| span.as_ns() / 1_000_000;
+            let told = outages.map(|outage| (ms(outage.start), ms(outage.length)));
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[&[(10, 20), (50, 4)]]), [(10, 20)]);
+        assert_eq!(of(&[&[(10, 20)], &[]]), []);
+        assert_eq!(
+            of(&[&[(10, 20), (40, 20)], &[(15, 40)]]),
+            [(15, 15), (40, 15)]
+        );
+        // They touch, and nobody was cut off at once.
+        assert_eq!(of(&[&[(10, 20)], &[(30, 20)]]), []);
     }
 }

@@ -55,6 +55,11 @@ impl<'d> Place<'d> {
     /// Its cell: of several the one with the highest rate, at home if nothing else is said. Where
     /// there is none, why.
     fn cell<'r>(&self, run: &'r Run) -> Result<Cell<'r>, String> {
+        self.cell_like(None, run)
+    }
+
+    /// The same; of several rather one that is where `other` is.
+    fn cell_like<'r>(&self, other: Option<&Cell<'_>>, run: &'r Run) -> Result<Cell<'r>, String> {
         let workloads = run.workloads();
         let named = self.workload.map(str::to_owned);
         let workload = named
@@ -78,9 +83,16 @@ impl<'d> Place<'d> {
         };
         let cells = run.cells(&workload).into_iter().filter(is_meant);
         let rate = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);
+        let alike = |cell: &Cell<'_>| {
+            let theirs = other.map(|other| other.place().iter());
+            let same = theirs.into_iter().flatten();
+            same.filter(|(name, value)| cell.place().get(name) == Some(*value))
+                .count()
+        };
         let best = cells.max_by(|one, other| {
             let at_home = self.is_at_home(one).cmp(&self.is_at_home(other));
-            at_home.then(rate(one).total_cmp(&rate(other)))
+            let alike = alike(one).cmp(&alike(other));
+            at_home.then(alike).then(rate(one).total_cmp(&rate(other)))
         });
         best.ok_or_else(|| self.why_not(run, label, &workload))
     }
@@ -92,7 +104,8 @@ impl<'d> Place<'d> {
             connections,
             ..*self
         };
-        beside.cell(run).or_else(|_| self.cell(run))
+        let found = beside.cell_like(Some(one), run);
+        found.or_else(|_| self.cell_like(Some(one), run))
     }
 
     /// Whether a cell is over loopback, with a generator on CPUs of its own, as far as nothing
@@ -233,7 +246,7 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
     let missing = |cell: &Cell<'_>| format!("not known here: {} of {}", shown.name(), place(cell));
     let ours = ours.ok_or_else(|| missing(&one))?;
     let theirs = theirs.ok_or_else(|| missing(&other))?;
-    let standing = match (ours.standing, theirs.standing) {
+    let standing = match (in_a_ratio(&ours), in_a_ratio(&theirs)) {
         (Standing::AtLeast, Standing::AtLeast) => Standing::Struck,
         // A number that is at least so much, in terms of another, is at least so many times.
         (Standing::AtLeast, standing) => standing.max(Standing::AtLeast),
@@ -267,12 +280,25 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
     })
 }
 
-/// The rounds that count, all where none does; of several of a round the last.
+/// How far a number may be believed as part of a ratio: what is a bound in one round is one in the
+/// ratio of that round, wherever the median lies.
+fn in_a_ratio(measure: &Measure) -> Standing {
+    let mut rounds = measure.rounds.iter();
+    match rounds.any(|(_, _, standing)| *standing == Standing::AtLeast) {
+        true => measure.standing.max(Standing::AtLeast),
+        false => measure.standing,
+    }
+}
+
+/// The rounds that count, of several of a round the first; where none does, all as they were first
+/// measured.
 fn rounds(measure: &Measure) -> BTreeMap<u32, f64> {
     let all = measure.standing == Standing::Struck;
-    let counting = measure.rounds.iter();
-    counting
-        .filter(|(_, _, standing)| all || *standing != Standing::Struck)
-        .map(|(round, value, _)| (*round, *value))
-        .collect()
+    let mut found = BTreeMap::new();
+    for (round, value, standing) in &measure.rounds {
+        if all || *standing != Standing::Struck {
+            found.entry(*round).or_insert(*value);
+        }
+    }
+    found
 }

@@ -1,7 +1,7 @@
 use model::Trial;
 use model::experiment::Gap;
 use model::fixture::first_heat;
-use model::point::{PLACEMENT, Value};
+use model::point::{PLACEMENT, SOURCES, Value};
 use model::record::Recovery;
 use model::units::Span;
 use verdict::judge_set;
@@ -71,6 +71,49 @@ fn a_number_has_its_interval_its_verdict_and_its_trials() {
     assert_eq!(found.means.as_deref(), Some("enough"));
 }
 
+/// Of several points the other number is that of the one which is where the first is.
+#[test]
+fn a_ratio_is_within_one_place_if_nothing_else_is_said() {
+    let mut trials = model::fixture::Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        ceiling: false,
+        ..model::fixture::Heat::default()
+    }
+    .trials();
+    let mut others = trials.clone();
+    for trial in &mut others {
+        let point = trial.point.as_mut().unwrap();
+        point.id = point.id.clone().with(SOURCES, Value::Count(8));
+        // From more addresses nginx is faster: that would be the best point of all.
+        let factor = match point.id.server.as_str() {
+            "nginx" => 3.0,
+            _ => 0.5,
+        };
+        trial.record.achieved_rate *= factor;
+    }
+    for trial in &mut trials {
+        let point = trial.point.as_mut().unwrap();
+        point.id = point.id.clone().with(SOURCES, Value::Count(1));
+    }
+    trials.extend(others);
+    let mut run = Run::default();
+    trials.iter().for_each(|trial| run.add(trial));
+    let found = number(
+        &mut run,
+        r#""show": "rate", "server": "origin", "against": "nginx", "workload": "seven-bytes",
+           "sources": 1"#,
+    );
+    let other = number(
+        &mut run,
+        r#""show": "rate", "server": "origin", "against": "nginx", "workload": "seven-bytes""#,
+    );
+    // The best point of origin is that with one address.
+    assert_eq!(found.value, other.value);
+    assert!(found.value.starts_with("1.9"), "{}", found.value);
+}
+
 #[test]
 fn without_a_count_it_is_the_best_point() {
     let mut run = run();
@@ -100,7 +143,7 @@ fn a_ratio_is_that_of_the_comparison() {
     assert_eq!(comparison.load.connections(), 64);
     let is_it = |one: &&verdict::analysis::Rival| one.racer.server == "lighttpd";
     let rival = comparison.rivals.iter().find(is_it).unwrap();
-    let ratio = rival.ratio(&comparison.reference).unwrap();
+    let ratio = rival.ratio().unwrap();
     assert_eq!(found.value, format!("{ratio} ×"));
     assert_eq!(found.interval, rival.interval());
     assert_eq!(found.trials.len(), 12);

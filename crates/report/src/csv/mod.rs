@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use model::point::{AXES, Value, axis};
 use model::{Claim, Outcome, PointId};
-use verdict::analysis::{Comparison, Standing};
+use verdict::analysis::{Comparison, Measure, Standing};
 
 use crate::digests::{Cell, Digest, QUANTILES, Resources, Run};
 
@@ -21,7 +21,7 @@ const FIRST: [(&str, &str); 4] = [
 ];
 
 /// The columns after those of the axes.
-const REST: [(&str, &str); 67] = [
+const REST: [(&str, &str); 68] = [
     ("round", "the round, from 1"),
     ("sequence", "position in the order of execution"),
     (
@@ -205,6 +205,11 @@ const REST: [(&str, &str); 67] = [
     ),
     ("point_response_time_p50_us", "the same for this"),
     (
+        "point_response_time_p50_at_least",
+        "1 where that median is a bound, because more than half of the requests of a round got no \
+         answer, else 0",
+    ),
+    (
         "reference",
         "the server that this one is compared with at this load; empty where there is none",
     ),
@@ -276,23 +281,17 @@ impl<'a> Analysis<'a> {
     }
 
     /// Whether its rate is one of those that the rate of its point is the median of, and the same
-    /// for its CPU time and its response times.
+    /// for its CPU time and its response times, as far as it has them.
     fn is_behind(&self, digest: &Digest) -> [bool; 3] {
         let cell = self.points.get(&digest.id).filter(|_| !digest.ceiling);
-        let counts = |standing| standing != Standing::Struck;
-        let claims = [Claim::Resources, digest.load_claim()];
-        let [cpu, response] = claims.map(|claim| match cell {
-            Some(cell) => cell.is_behind_value(digest, claim),
-            None => counts(digest.standing(claim)),
-        });
-        let rate = match cell {
-            Some(cell) => cell.is_behind_rate(digest),
-            None => counts(digest.rate_standing()),
+        let counts = match cell {
+            Some(cell) => cell.is_behind(digest),
+            None => !digest.is_left_out(),
         };
         [
-            rate,
-            cpu && digest.cpu_us.is_some(),
-            response && digest.response_us(0).is_some(),
+            counts,
+            counts && digest.cpu_us.is_some(),
+            counts && digest.response(0).is_some(),
         ]
     }
 
@@ -303,18 +302,20 @@ impl<'a> Analysis<'a> {
         let rate = rate.as_ref();
         let interval = rate.and_then(|rate| rate.interval);
         let cpu = cell.and_then(|cell| cell.value(Claim::Resources, |digest| digest.cpu_us));
-        let p50 =
-            cell.and_then(|cell| cell.value(cell.response_claim(), |digest| digest.response_us(0)));
+        let p50 = cell.and_then(|cell| cell.response(0));
+        let p50 = p50.map(|response| response.measure);
+        let least = |measure: &Measure| flag(measure.standing == Standing::AtLeast);
         let word = rate.map(|rate| rate.precision.sharpness.word());
         let mut cells = vec![
             status,
             number(rate.map(|rate| rate.median)),
-            rate.map_or_else(String::new, |rate| flag(rate.standing == Standing::AtLeast)),
+            rate.map_or_else(String::new, least),
             number(interval.map(|(low, _)| low)),
             number(interval.map(|(_, high)| high)),
             word.unwrap_or_default().to_owned(),
             number(cpu.map(|cpu| cpu.median)),
-            number(p50.map(|p50| p50.median)),
+            number(p50.as_ref().map(|p50| p50.median)),
+            p50.as_ref().map_or_else(String::new, least),
         ];
         cells.extend(self.compared(digest));
         cells

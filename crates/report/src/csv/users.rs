@@ -57,7 +57,8 @@ pub(super) fn cells(digest: &Digest) -> Vec<String> {
         None => cells.resize(COLUMNS.len(), String::new()),
         Some((complete, failed, times)) => {
             cells.extend([complete.to_string(), failed.to_string()]);
-            cells.extend(PAGE_QUANTILES.map(|place| number(times[place])));
+            let value = |place: usize| times[place].filter(|time| !time.is_bound);
+            cells.extend(PAGE_QUANTILES.map(|place| number(value(place).map(|time| time.us))));
         }
     }
     cells

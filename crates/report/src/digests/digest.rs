@@ -15,17 +15,18 @@ use model::record::{Example, Recovery, TimeSplit, UsersRecord};
 use model::tls::TlsRecord;
 use model::trial::{Ceiling, Server};
 use model::usage::GroupUsage;
-use model::{Bytes, Claim, Distribution, OutcomeCounts, Rate, Span, Status, Trial, Verdict};
-use verdict::analysis::{Counting, Round, Standing};
+use model::{Bytes, Claim, OutcomeCounts, Rate, Span, Status, Trial, Verdict};
+use verdict::analysis::{Round, Standing};
 use verdict::cause::takers;
-use verdict::is_bound;
-use verdict::summary::{Support, cpu_per_request, support};
+use verdict::summary::cpu_per_request;
+use verdict::{is_about_likeness, is_bound, is_disturbance};
 
 use super::checked;
 use super::resources::{Resources, generator_us};
 use super::stages::InStage;
 use super::steps::{Step, over_all};
 use super::stretch::{Stretch, stretches};
+use super::time::{Quantiles, Time, quantiles};
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
 pub const QUANTILES: [(f64, &str); 9] = [
@@ -76,8 +77,8 @@ pub struct Digest {
     pub rate: f64,
     /// Content bytes of right answers per second.
     pub goodput: f64,
-    /// Response time in microseconds at each of [`QUANTILES`] that the sample supports.
-    response_us: [Option<f64>; QUANTILES.len()],
+    /// Response time at each of [`QUANTILES`] that the sample supports.
+    response: Quantiles,
     /// The 99th percentile of late time in microseconds.
     pub late_p99_us: Option<f64>,
     /// Exchanges by how they ended.
@@ -90,8 +91,8 @@ pub struct Digest {
     pub(super) steps: Vec<Step>,
     /// Each page of users who ask for parts.
     pub(super) pages: Vec<Step>,
-    /// Of all together: complete, failed (longer than any), and times in us at [`QUANTILES`].
-    pub pages_over_all: Option<(u64, u64, [Option<f64>; QUANTILES.len()])>,
+    /// Of all together: complete, failed (longer than any), and times at [`QUANTILES`].
+    pub pages_over_all: Option<(u64, u64, Quantiles)>,
     /// The server's user CPU time per exchange that ended, in microseconds.
     pub user_us: Option<f64>,
     /// Its system CPU time per right answer.
@@ -191,14 +192,14 @@ impl Digest {
             window_s: record.window.as_s_f64(),
             rate: record.achieved_rate,
             goodput: record.goodput,
-            response_us: quantiles(&record.response_time),
+            response: quantiles(&record.response_time, trial.plan.timeout),
             late_p99_us: record.late_time.quantile(0.99).map(Span::as_us_f64),
             outcomes: record.total.outcomes,
             examples: record.examples.clone(),
             checked: checked(trial),
             steps: Step::all(trial),
             pages: Step::pages(trial),
-            pages_over_all: over_all(&record.pages),
+            pages_over_all: over_all(trial),
             user_us: split.map(|(user, _)| user),
             system_us: split.map(|(_, system)| system),
             cpu_us: cost.map(|cost| cost.total_us),
@@ -268,12 +269,22 @@ impl Digest {
         self.headroom = verdict.headroom;
     }
 
-    /// Response time in microseconds at that position of [`QUANTILES`], if the sample supports it
-    /// and no rule has said otherwise.
-    pub fn response_us(&self, position: usize) -> Option<f64> {
+    /// Response time at that position of [`QUANTILES`], if the sample supports it and no rule has
+    /// said otherwise.
+    pub fn response(&self, position: usize) -> Option<Time> {
         let (q, _) = QUANTILES[position];
-        self.response_us[position]
-            .filter(|_| self.quantile_highest.is_none_or(|highest| q <= highest))
+        self.response[position].filter(|_| self.quantile_highest.is_none_or(|highest| q <= highest))
+    }
+
+    /// The same in microseconds; none of what is only a bound.
+    pub fn response_us(&self, position: usize) -> Option<f64> {
+        self.response(position)?.exact()
+    }
+
+    /// How far a time that rests on the trial's load may be believed.
+    pub fn time_standing(&self, time: Time) -> Standing {
+        let standing = self.standing(self.load_claim());
+        standing.max(time.standing())
     }
 
     /// Whether every claim that it makes is invalid.
@@ -310,25 +321,25 @@ impl Digest {
 
     /// As a comparison sees it. In an open loop the rate was asked for, and times are compared.
     pub fn round(&self) -> Round<'_> {
-        let mut round = self.as_first_measured();
-        if self.is_left_out() {
-            match round.counting {
-                Counting::Counts => round.counting = Counting::Spoilt,
-                Counting::Spoilt | Counting::Struck => round.cpu_us = None,
-            }
-            round.lost_to = self.void.as_ref().map(|cause| cause.rule.as_str());
+        Round {
+            is_spoilt: self.is_left_out(),
+            spoilt_by: self.void.as_ref().map(|cause| cause.rule.as_str()),
+            ..self.as_first_measured()
         }
-        round
     }
 
-    /// The same, whether or not something else spoilt it, and whatever the rules say of a trial
-    /// that something spoilt.
+    /// The same, whether or not something else spoilt it.
     pub fn as_first_measured(&self) -> Round<'_> {
-        let (claim, value, standing) = if self.open_loop {
-            let claim = Claim::Latency;
-            (claim, self.response_us(0), self.worth(claim))
-        } else {
-            (self.load_claim(), Some(self.rate), self.rate_worth())
+        let claim = self.load_claim();
+        let (value, at_least) = match self.open_loop {
+            true => {
+                let time = self.response(0);
+                (
+                    time.map(|time| time.us),
+                    time.is_some_and(|time| time.is_bound),
+                )
+            }
+            false => (Some(self.rate), self.is_bound),
         };
         Round {
             id: &self.id,
@@ -336,24 +347,26 @@ impl Digest {
             attempt: self.attempt,
             group: self.group,
             value,
-            cpu_us: self
-                .cpu_us
-                .filter(|_| self.worth(Claim::Resources) != Standing::Struck),
-            counting: if standing != Standing::Struck || self.void.is_some() {
-                Counting::Counts
-            } else {
-                Counting::Struck
-            },
-            at_least: standing == Standing::AtLeast,
-            lost_to: self.struck_by(claim),
+            at_least,
+            cpu_us: self.cpu_us,
+            is_cost_struck: self.forbidding(Claim::Resources, |_| true).is_some(),
+            is_spoilt: false,
+            spoilt_by: None,
+            struck_by: self
+                .forbidding(claim, |_| true)
+                .filter(|_| self.open_loop || !self.is_bound),
+            unlike_by: self.forbidding(Claim::Comparison, is_about_likeness),
         }
     }
 
-    /// The rule that strikes what rests on `claim`.
-    fn struck_by(&self, claim: Claim) -> Option<&str> {
+    /// The rule, one of those that are meant, that forbids what rests on `claim`; of a trial that
+    /// something spoilt one that does not tell who did.
+    fn forbidding(&self, claim: Claim, is_meant: fn(&str) -> bool) -> Option<&str> {
         let is_struck = self.worth(claim) == Standing::Struck;
         let because = self.because.get(&claim).filter(|_| is_struck)?;
-        because.first().map(String::as_str)
+        let is_other = |rule: &&str| self.void.is_none() || !is_disturbance(rule);
+        let mut rules = because.iter().map(String::as_str).filter(is_other);
+        rules.find(|rule| is_meant(rule))
     }
 
     /// How far its rate may be believed.
@@ -367,8 +380,7 @@ impl Digest {
     fn rate_worth(&self) -> Standing {
         match self.is_bound {
             true => Standing::AtLeast,
-            false if self.search.is_some() => self.worth(Claim::Latency),
-            false => self.worth(Claim::Capacity),
+            false => self.worth(self.load_claim()),
         }
     }
 
@@ -478,16 +490,6 @@ pub(super) fn size(bytes: Bytes) -> f64 {
 )]
 const fn count(number: u64) -> f64 {
     number as f64
-}
-
-/// The quantiles that the sample supports.
-pub(super) fn quantiles(times: &Distribution) -> [Option<f64>; QUANTILES.len()] {
-    let all = times.count() + times.censored();
-    QUANTILES.map(|(q, _)| {
-        (support(all, q) != Support::TooFew)
-            .then(|| times.quantile(q).map(Span::as_us_f64))
-            .flatten()
-    })
 }
 
 /// `p99_9` and `p99.9` are one name.

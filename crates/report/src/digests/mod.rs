@@ -6,6 +6,7 @@
 mod across;
 mod ceiling;
 mod checked;
+mod command;
 mod digest;
 mod gaps;
 mod left_out;
@@ -16,6 +17,7 @@ mod stages;
 mod steps;
 mod stretch;
 mod surroundings;
+mod time;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use across::Across;
 pub(crate) use across::per_second;
 pub(crate) use checked::checked;
+use command::repeating;
+pub(crate) use command::shell;
 pub use digest::{Digest, QUANTILES};
 pub use point::{Cell, Response};
 pub use resources::Resources;
@@ -32,6 +36,7 @@ pub use steps::{STEP_QUANTILES, StepOver};
 pub use stretch::Stretch;
 pub(crate) use surroundings::Clock;
 use surroundings::Surroundings;
+pub use time::Time;
 
 use model::environment::{Environment, PathEnd};
 use model::experiment::{Demand, Experiment, Gap, Manifest, Published, ServerVariant, TWIN};
@@ -75,9 +80,14 @@ pub struct Run {
     unread: BTreeMap<String, (String, usize)>,
     cannot_apply: BTreeMap<String, (String, usize)>,
     explained: BTreeMap<String, BTreeMap<String, usize>>,
+    /// Whether spare rounds may stand for rounds to which rules object.
+    has_rounds_for_results: bool,
     /// The last attempt at each round of a point in a group.
     attempts: BTreeMap<(PointId, u32, u32), u32>,
 }
+
+/// From this set of rules on rounds are added for disturbed ones alone (ADR 0045).
+const ROUNDS_FOR_DISTURBANCES: u32 = 22;
 
 /// A rule that spoke with some severity, and where.
 #[derive(Clone, Debug)]
@@ -145,10 +155,19 @@ impl Run {
                 1 => ("Round", "was"),
                 _ => ("Rounds", "were"),
             };
+            let why = match self.has_rounds_for_results {
+                true => {
+                    "for some comparisons too few of those counted. The version that measured \
+                     this left out rounds to which a rule objects, too: so some may have been \
+                     added for what came out"
+                }
+                false => {
+                    "something disturbed so many of those that some comparisons had too few. No \
+                     result was looked at for that"
+                }
+            };
             all.push(format!(
-                "{noun} {} {verb} added: {} were planned, and for some comparisons too few of \
-                 those count. Whether a round counts depends on what disturbed it, never on its \
-                 result.",
+                "{noun} {} {verb} added: {} were planned, and {why}.",
                 words::list(&spare),
                 words::count(u64::from(self.rounds))
             ));
@@ -160,6 +179,8 @@ impl Run {
     pub fn add(&mut self, trial: &Trial) {
         let mut digest = Digest::of(trial, self.digests.len());
         self.note_attempt(&mut digest);
+        let set = trial.verdict.set.parse::<u32>();
+        self.has_rounds_for_results |= set.is_ok_and(|set| set < ROUNDS_FOR_DISTURBANCES);
         if let Some(server) = &trial.context.server
             && !digest.ceiling
         {
@@ -418,47 +439,6 @@ impl Run {
             .max()
             .unwrap_or(0)
     }
-}
-
-/// The command that repeats an execution in its order: as it was given, with its seed, wherever
-/// the program lay and its results went.
-fn repeating(manifest: &Manifest) -> Vec<String> {
-    let mut words = Vec::with_capacity(manifest.command.len() + 1);
-    let mut given = manifest.command.iter();
-    words.extend(given.next().map(|program| {
-        let name = program.rsplit('/').next();
-        name.unwrap_or(program).to_owned()
-    }));
-    while let Some(word) = given.next() {
-        match word.as_str() {
-            "--results" => drop(given.next()),
-            word if word.starts_with("--results=") => {}
-            word => words.push(word.to_owned()),
-        }
-    }
-    let is_seed = |word: &String| word.starts_with("seed=") || word.starts_with("experiment.seed=");
-    if manifest.experiment.experiment.seed.is_none() && !words.iter().any(is_seed) {
-        words.push(format!("seed={}", manifest.order_seed));
-    }
-    words
-}
-
-/// A command as one could type it.
-pub(crate) fn shell(words: &[String]) -> String {
-    let plain = |word: &str| {
-        !word.is_empty()
-            && word
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&b))
-    };
-    let quoted: Vec<String> = words
-        .iter()
-        .map(|word| match plain(word) {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        })
-        .collect();
-    quoted.join(" ")
 }
 
 /// Each once, those of `order` first, the others by name.

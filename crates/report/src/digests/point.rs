@@ -8,6 +8,7 @@ use model::{Claim, Outcome, Status};
 use verdict::analysis::{Measure, Standing, are_mostly_struck, worth};
 
 use super::digest::Digest;
+use super::time::Time;
 
 /// The rounds of one point.
 #[derive(Clone, Debug)]
@@ -76,26 +77,9 @@ impl<'a> Cell<'a> {
         self.measure(|digest| Some(digest.rate), Digest::rate_standing)
     }
 
-    /// Whether the rate of `digest`, one of its trials, is one of those that its own is the median
-    /// of.
-    pub fn is_behind_rate(&self, digest: &Digest) -> bool {
-        self.is_behind(digest, Digest::rate_standing)
-    }
-
-    /// The same of what rests on `claim`.
-    pub fn is_behind_value(&self, digest: &Digest, claim: Claim) -> bool {
-        self.is_behind(digest, |one| one.standing(claim))
-    }
-
-    fn is_behind(&self, digest: &Digest, standing: impl Fn(&Digest) -> Standing) -> bool {
-        if self.is_mostly_struck(&standing) {
-            return !digest.is_left_out();
-        }
-        let counts = |one: &Digest| standing(one) != Standing::Struck;
-        match self.rounds.iter().any(|one| counts(one)) {
-            true => counts(digest),
-            false => digest.attempt == 0,
-        }
+    /// Whether `digest`, one of its trials, is one of those that its numbers are medians of.
+    pub fn is_behind(&self, digest: &Digest) -> bool {
+        self.counting().any(|one| std::ptr::eq(one, digest))
     }
 
     /// Anything else that a trial has one of, resting on `claim`.
@@ -103,14 +87,25 @@ impl<'a> Cell<'a> {
         self.measure(value, |digest| digest.standing(claim))
     }
 
+    /// A time that a trial has one of, or what it is at least.
+    pub fn time(&self, time: impl Fn(&Digest) -> Option<Time>) -> Option<Measure> {
+        self.measure(
+            |digest| Some(time(digest)?.us),
+            |digest| match time(digest) {
+                Some(time) => digest.time_standing(time),
+                None => digest.standing(digest.load_claim()),
+            },
+        )
+    }
+
     /// A quantile of response time, by its position in the list of them, over the rounds whose
     /// samples carry it.
     pub fn response(&self, position: usize) -> Option<Response> {
-        let of_round = |digest: &Digest| digest.response_us(position);
-        let measure = self.value(self.response_claim(), of_round)?;
+        let of_round = |digest: &Digest| digest.response(position);
+        let measure = self.time(of_round)?;
         let rounds = |carried: bool| {
-            let judged = self.judged();
-            let each = judged.filter(|digest| !carried || of_round(digest).is_some());
+            let counting = self.counting();
+            let each = counting.filter(|digest| !carried || of_round(digest).is_some());
             each.map(|digest| digest.round).collect::<BTreeSet<u32>>()
         };
         Some(Response {
@@ -133,49 +128,44 @@ impl<'a> Cell<'a> {
         )
     }
 
-    /// Whether rules leave no sample of the rounds that nothing spoilt.
-    fn is_mostly_struck(&self, standing: impl Fn(&Digest) -> Standing) -> bool {
-        let judged = self.rounds.iter().filter(|digest| !digest.is_left_out());
-        let (struck, counting): (Vec<&Digest>, Vec<&Digest>) =
-            judged.partition(|digest| standing(digest) == Standing::Struck);
-        are_mostly_struck(struck.len(), counting.len())
-    }
-
-    /// Where no round counts, it is that of all rounds as they were first measured, as it is in a
-    /// comparison. Where rules strike more than half of the rounds that nothing spoilt, it is that
-    /// of all of these, and struck: a rule that weighs one result against another, such as lateness
-    /// against response times, strikes some results sooner than others, and what it leaves would be
-    /// chosen by it.
+    /// A number over the rounds that count: those that nothing else spoilt, and where there are
+    /// none, all of them as they were first measured, as in a comparison. No rule chooses among
+    /// them by what came out: where rules object to more than half of them, the number is struck;
+    /// where they object to fewer, these count, too, and are doubted.
     fn measure(
         &self,
         value: impl Fn(&Digest) -> Option<f64>,
         standing: impl Fn(&Digest) -> Standing,
     ) -> Option<Measure> {
-        let over = |digests: &mut dyn Iterator<Item = &&Digest>| {
-            let rounds = digests
-                .filter_map(|digest| Some((digest.round, value(digest)?, standing(digest))))
-                .filter(|(_, value, _)| value.is_finite());
-            Measure::over(rounds.collect())
-        };
-        let all = over(&mut self.rounds.iter())?;
-        if self.is_mostly_struck(&standing) {
-            let judged: Vec<&Digest> = self.judged().collect();
-            let of_judged = over(&mut judged.iter())?;
-            let struck = of_judged.rounds.iter();
-            let struck = struck.map(|(round, value, _)| (*round, *value, Standing::Struck));
-            return Some(Measure {
-                rounds: all.rounds,
-                ..Measure::over(struck.collect())?
+        let counting: Vec<&Digest> = self.counting().collect();
+        let none_is_left = counting.iter().any(|digest| digest.is_left_out());
+        let struck = counting.iter();
+        let struck = struck
+            .filter(|one| standing(one) == Standing::Struck)
+            .count();
+        let is_struck = none_is_left || are_mostly_struck(struck, counting.len() - struck);
+        let of_rounds = |digests: &[&Digest], level: fn(Standing, bool) -> Standing| {
+            let each = digests.iter();
+            let each = each.filter_map(|digest| {
+                let value = value(digest).filter(|value| value.is_finite())?;
+                Some((digest.round, value, level(standing(digest), is_struck)))
             });
-        }
-        if all.struck() < all.rounds.len() {
-            return Some(all);
-        }
-        let first = over(&mut self.rounds.iter().filter(|digest| digest.attempt == 0));
-        Some(Measure {
-            rounds: all.rounds.clone(),
-            ..first.unwrap_or(all)
-        })
+            each.collect::<Vec<_>>()
+        };
+        let measured = of_rounds(&counting, |standing, is_struck| match standing {
+            _ if is_struck => Standing::Struck,
+            Standing::Struck => Standing::Doubtful,
+            standing => standing,
+        });
+        let mut measure = Measure::over(measured)?;
+        // Those that do not count are shown beside them.
+        let others = self.rounds.iter().copied();
+        let others: Vec<&Digest> = others.filter(|digest| !self.is_behind(digest)).collect();
+        measure
+            .rounds
+            .extend(of_rounds(&others, |_, _| Standing::Struck));
+        measure.rounds.sort_by_key(|(round, ..)| *round);
+        Some(measure)
     }
 
     /// The claim that response times rest on: closed loops make none of latency.
@@ -186,21 +176,23 @@ impl<'a> Cell<'a> {
 
     /// How far the generator was from its limit in the worst of the rounds that count.
     pub fn headroom(&self) -> Option<f64> {
-        let each = self.judged().filter_map(|digest| digest.headroom);
+        let each = self.counting().filter_map(|digest| digest.headroom);
         each.min_by(f64::total_cmp)
     }
 
     /// Where the server had held more connections since its start than this point has, the most of
     /// them: its memory is that after so many.
     pub fn memory_after(&self) -> Option<u32> {
-        let before = self.judged().filter_map(|digest| digest.connections_before);
+        let before = self
+            .counting()
+            .filter_map(|digest| digest.connections_before);
         before
             .max()
             .filter(|most| *most > self.place().connections())
     }
 
-    /// What its rate is made of: the rounds that count, and where none does, all of them as they
-    /// were first measured.
+    /// What its numbers are made of: the rounds that nothing else spoilt, and where there are none,
+    /// all of them as they were first measured.
     pub(super) fn counting(&self) -> impl Iterator<Item = &'a Digest> + use<'a> {
         let none = self.rounds.iter().all(|digest| digest.is_left_out());
         let rounds = self.rounds.clone().into_iter();
@@ -208,13 +200,6 @@ impl<'a> Cell<'a> {
             true => digest.attempt == 0,
             false => !digest.is_left_out(),
         })
-    }
-
-    /// The rounds that count; all of them where none does.
-    fn judged(&self) -> impl Iterator<Item = &'a Digest> {
-        let all = self.rounds.iter().all(|digest| digest.is_left_out());
-        let rounds = self.rounds.iter().copied();
-        rounds.filter(move |digest| all || !digest.is_left_out())
     }
 
     /// What the point is worth for each claim, by all its rounds, and whether that is only partly
@@ -226,17 +211,29 @@ impl<'a> Cell<'a> {
             .flat_map(|d| d.claims.keys().copied())
             .collect();
         let of_claim = |claim: Claim| {
-            let rounds = self.judged().filter_map(|digest| {
+            let rounds = self.counting().filter_map(|digest| {
                 let (status, _) = digest.claims.get(&claim)?;
                 let because = digest.because.get(&claim).into_iter().flatten();
                 Some((*status, because.map(String::as_str).collect()))
             });
             let partial = |digest: &Digest| digest.claims.get(&claim).is_some_and(|c| c.1);
-            (worth(rounds), self.judged().any(partial))
+            (worth(rounds), self.counting().any(partial))
         };
         made.into_iter()
             .map(|claim| (claim, of_claim(claim)))
             .collect()
+    }
+
+    /// How far what the point says of `claim` may be believed, all rounds taken together.
+    pub fn standing(&self, claim: Claim) -> Standing {
+        if self.rounds.iter().all(|digest| digest.is_left_out()) {
+            return Standing::Struck;
+        }
+        match self.claims().get(&claim).map(|(status, _)| *status) {
+            Some(Status::Invalid) => Standing::Struck,
+            Some(Status::Suspect) => Standing::Doubtful,
+            Some(Status::Valid | Status::Unknown) | None => Standing::Sound,
+        }
     }
 
     /// What the point is worth in all: the worst of its claims.
@@ -248,7 +245,10 @@ impl<'a> Cell<'a> {
     /// How many of the rounds that count are as bad as that or worse, and how many there are.
     pub fn as_bad_as(&self, status: Status) -> (usize, usize) {
         let is_bad = |digest: &&Digest| digest.status >= status;
-        (self.judged().filter(is_bad).count(), self.judged().count())
+        (
+            self.counting().filter(is_bad).count(),
+            self.counting().count(),
+        )
     }
 
     /// The rules that spoke in any round.

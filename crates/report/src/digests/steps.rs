@@ -5,8 +5,9 @@ use model::record::{Page, page_times};
 use model::{Outcome, Trial};
 use verdict::analysis::Measure;
 
-use super::digest::{Digest, QUANTILES, quantiles};
+use super::digest::Digest;
 use super::point::Cell;
+use super::time::{Quantiles, Time, quantiles};
 
 /// Of more requests than this nobody reads each apart.
 const STEPS_MAX: usize = 20;
@@ -23,8 +24,8 @@ pub(super) struct Step {
     right: u64,
     /// All others.
     failed: u64,
-    /// Response times in microseconds at each of [`STEP_QUANTILES`] that the sample supports.
-    response_us: [Option<f64>; STEP_QUANTILES.len()],
+    /// Response times at each of [`STEP_QUANTILES`] that the sample supports.
+    response: [Option<Time>; STEP_QUANTILES.len()],
 }
 
 /// One request of several over the rounds of a point.
@@ -49,12 +50,12 @@ impl Step {
         }
         let step = |class: &model::record::Class| {
             let right = class.outcomes[Outcome::Ok];
-            let times = quantiles(&class.response_time);
+            let times = quantiles(&class.response_time, trial.plan.timeout);
             Self {
                 name: class.name.clone(),
                 right,
                 failed: class.outcomes.total() - right,
-                response_us: STEP_QUANTILES.map(|(position, _)| times[position]),
+                response: STEP_QUANTILES.map(|(position, _)| times[position]),
             }
         };
         classes.iter().map(step).collect()
@@ -68,22 +69,23 @@ impl Step {
             return Vec::new();
         }
         let page = |page: &Page| {
-            let times = quantiles(&page.time);
+            let times = quantiles(&page.time, trial.plan.timeout);
             Self {
                 name: page.name.clone(),
                 right: page.complete(),
                 failed: page.failed,
-                response_us: STEP_QUANTILES.map(|(position, _)| times[position]),
+                response: STEP_QUANTILES.map(|(position, _)| times[position]),
             }
         };
         pages.iter().map(page).collect()
     }
 }
 
-/// Complete and failed pages, and the times of all of them at each of [`QUANTILES`].
-pub(super) fn over_all(pages: &[Page]) -> Option<(u64, u64, [Option<f64>; QUANTILES.len()])> {
-    let times = page_times(pages)?;
-    Some((times.count(), times.censored(), quantiles(&times)))
+/// Complete and failed pages, and the times of all of them.
+pub(super) fn over_all(trial: &Trial) -> Option<(u64, u64, Quantiles)> {
+    let times = page_times(&trial.record.pages)?;
+    let quantiles = quantiles(&times, trial.plan.timeout);
+    Some((times.count(), times.censored(), quantiles))
 }
 
 impl Cell<'_> {
@@ -108,11 +110,8 @@ impl Cell<'_> {
                 let here = here.filter_map(|digest| of(digest).get(place));
                 here.filter(|other| other.name == step.name)
             };
-            let quantile = |which: usize| {
-                self.value(self.response_claim(), |digest| {
-                    of(digest).get(place)?.response_us[which]
-                })
-            };
+            let quantile =
+                |which: usize| self.time(|digest| of(digest).get(place)?.response[which]);
             StepOver {
                 name: step.name.clone(),
                 right: same().map(|step| step.right).sum(),

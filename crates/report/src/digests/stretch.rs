@@ -3,8 +3,9 @@
 use model::distribution::Shape;
 use model::record::Interval;
 use model::{Distribution, Span, Trial};
+use verdict::summary::{Reading, read};
 
-use super::digest::quantiles;
+use super::digest::QUANTILES;
 
 /// The position of the 99th percentile in the list of quantiles.
 const P99: usize = 4;
@@ -71,7 +72,10 @@ pub(super) fn stretch(chunk: &[Interval]) -> Option<Stretch> {
         }),
         scheduled: scheduled.map(|requests| requests / length),
         p50_us: times.quantile(0.5).map(Span::as_us_f64),
-        p99_us: quantiles(&times)[P99],
+        p99_us: match read(&times, QUANTILES[P99].0) {
+            Reading::Value(span) => Some(span.as_us_f64()),
+            Reading::Censored | Reading::TooFew => None,
+        },
     })
 }
 

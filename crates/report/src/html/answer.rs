@@ -17,11 +17,12 @@ use crate::digests::Cell;
 const WIDTH: f64 = 100.0;
 
 /// What the marks in the pictures mean, said once below all of them.
-pub(super) const HOW_TO_READ: &str = "<p class=\"note\">Each dot is the rate relative to the \
-                                      reference, taken within rounds, with its 95 % interval, on \
-                                      a logarithmic axis; the broken line is the reference. A \
-                                      full dot is an answer; a hollow one means that there is no \
-                                      answer.</p>\n";
+pub(super) const HOW_TO_READ: &str = "<p class=\"note\">Each dot is what is compared (the rate, \
+                                      or where that was asked for the median response time) \
+                                      relative to the reference, taken within rounds, with its \
+                                      95 % interval, on a logarithmic axis; the broken line is \
+                                      the reference. A full dot is an answer; a hollow one means \
+                                      that there is no answer.</p>\n";
 
 /// Everything that is said of one workload; `spoilt` is what its spoilt trials would change.
 pub(super) fn answer(comparison: &Comparison, spoilt: Option<&str>) -> String {
@@ -64,7 +65,7 @@ pub(super) fn picture(comparison: &Comparison, cells: &[Cell<'_>]) -> Option<Str
             rival.answer,
             Some(Answer::More | Answer::Less | Answer::Equivalent)
         );
-        let mut shown = rival.ratio(&comparison.reference).unwrap_or_default();
+        let mut shown = rival.ratio().unwrap_or_default();
         shown.push_str(" ×");
         if let Some(interval) = rival.interval() {
             let _ = write!(shown, " <small>{}</small>", escape(&interval));

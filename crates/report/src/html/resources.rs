@@ -1,7 +1,6 @@
 //! What an exchange took of each server, besides CPU time: waits, switches, interrupts and bytes.
 
 use model::Claim;
-use verdict::analysis::Standing;
 
 use super::chart::standing;
 use super::escape;
@@ -40,9 +39,8 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
     for cell in cells {
         let counting = cell.rounds.iter().filter(|digest| !digest.is_left_out());
         let counting: Vec<&Digest> = counting.copied().collect();
-        let worst = counting.iter().map(|one| one.standing(Claim::Resources));
-        let worst = worst.max().unwrap_or(Standing::Struck);
-        let mark = |text: String| standing(&text, worst);
+        let worth = cell.standing(Claim::Resources);
+        let mark = |text: String| standing(&text, worth);
         let rounds: Vec<&Resources> = counting.iter().map(|digest| &digest.resources).collect();
         let median = |of: fn(&Resources) -> Option<f64>| {
             let mut values: Vec<f64> = rounds.iter().filter_map(|one| of(one)).collect();

@@ -185,12 +185,15 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
 /// The interval of a time.
 fn times_reach(measure: &Measure) -> Option<String> {
     let (low, high) = measure.interval?;
-    let text = format!(
-        "{} – {}",
-        Unit::Microseconds.show(low),
-        Unit::Microseconds.show(high)
-    );
-    Some(standing(&text, measure.standing))
+    let low = Unit::Microseconds.show(low);
+    let text = match measure.is_open_above {
+        true => format!("from {low}"),
+        false => format!("{low} – {}", Unit::Microseconds.show(high)),
+    };
+    Some(match measure.standing {
+        Standing::AtLeast => text,
+        level => standing(&text, level),
+    })
 }
 
 /// Positions in the list of quantiles.
@@ -243,7 +246,7 @@ fn better(one: &Measure, other: &Measure) -> bool {
 fn reach_text(rate: &Measure) -> String {
     match rate.interval {
         None => "<span class=\"none\">–</span>".to_owned(),
-        Some((low, _)) if rate.standing == Standing::AtLeast => {
+        Some((low, _)) if rate.is_open_above && rate.standing < Standing::Doubtful => {
             format!("from {}", Unit::PerSecond.show(low))
         }
         Some((low, high)) => {

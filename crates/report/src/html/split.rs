@@ -1,7 +1,6 @@
 //! Where response times went, by times that the kernel noted on a part of the connections.
 
 use model::record::TimeSplit;
-use verdict::analysis::Standing;
 use verdict::summary::{Reading, read};
 
 use super::chart::standing;
@@ -22,15 +21,8 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
     let mut lacks = TimeSplit::default();
     for cell in cells {
         let rounds = cell.rounds.iter().filter(|digest| !digest.is_left_out());
-        // Where a rule forbids one of them, it forbids what they say together.
-        let claim = cell.response_claim();
-        let worst = rounds.clone().map(|digest| digest.standing(claim)).max();
-        let worst = match worst.unwrap_or(Standing::Struck) {
-            // A rate would be higher; a share is not.
-            Standing::AtLeast => Standing::Sound,
-            worst => worst,
-        };
-        let mark = |text: &str| standing(text, worst);
+        let worth = cell.standing(cell.response_claim());
+        let mark = |text: &str| standing(text, worth);
         let all =
             rounds
                 .filter_map(|digest| digest.split.clone())

@@ -50,7 +50,11 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
             |value| standing(&unit.show(value), level),
         )
     };
-    let claim = digest.load_claim();
+    let time = |position: usize| {
+        let time = digest.response(position);
+        let level = time.map_or(Standing::Sound, |time| digest.time_standing(time));
+        show(Unit::Microseconds, time.map(|time| time.us), level)
+    };
     let resources = digest.standing(Claim::Resources);
     let number = if digest.sequence > 0 {
         u64::from(digest.sequence)
@@ -85,16 +89,8 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
             Some(digest.rate),
             digest.rate_standing(),
         ))
-        .number(&show(
-            Unit::Microseconds,
-            digest.response_us(0),
-            digest.standing(claim),
-        ))
-        .number(&show(
-            Unit::Microseconds,
-            digest.response_us(4),
-            digest.standing(claim),
-        ))
+        .number(&time(0))
+        .number(&time(4))
         .number(&show(Unit::Microseconds, digest.cpu_us, resources))
         .number(&show(Unit::Bytes, digest.memory, resources))
         .number(&number::count(digest.outcomes.lost()))

@@ -1,6 +1,6 @@
 //! Response-time spectra: how long the slowest half, tenth, hundredth and thousandth took.
 
-use super::{Subject, add, latency_claim, places};
+use super::{Subject, add, places};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Kind, Series};
 use crate::digests::{Cell, QUANTILES};
@@ -34,17 +34,16 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
             series: cells
                 .iter()
                 .filter(|cell| *cell.place() == place)
-                .map(|cell| spectrum(subject, &cells, cell))
+                .map(|cell| spectrum(subject, cell))
                 .collect(),
         })
         .collect()
 }
 
-fn spectrum(subject: &Subject<'_>, cells: &[Cell<'_>], cell: &Cell<'_>) -> Series {
+fn spectrum(subject: &Subject<'_>, cell: &Cell<'_>) -> Series {
     let mut line = Series::new(cell.server(), subject.look(cell.server()), Kind::Line);
     for (position, (q, _)) in QUANTILES.iter().enumerate() {
-        let claim = latency_claim(cells);
-        if let Some(measure) = cell.value(claim, |digest| digest.response_us(position))
+        if let Some(measure) = cell.time(|digest| digest.response(position))
             // A quantile that only some rounds support would be the median of the lucky ones.
             && measure.rounds.len() == cell.rounds.len()
         {

@@ -1,6 +1,6 @@
 //! Median and tail of response time against connections.
 
-use super::{Subject, how_to_read, latency_claim, loop_note};
+use super::{Subject, how_to_read, loop_note};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart};
 use crate::digests::{Across, QUANTILES};
@@ -14,13 +14,11 @@ const SHOWN: [(usize, &str); 2] = [
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
-    let claim = latency_claim(&cells);
     let across = Across::of(&cells);
     SHOWN
         .iter()
         .map(|(position, title)| {
-            let series =
-                subject.lines(|cell| cell.value(claim, |digest| digest.response_us(*position)));
+            let series = subject.lines(|cell| cell.time(|digest| digest.response(*position)));
             let caption = if *position == 0 {
                 format!("{} {}", loop_note(&cells), how_to_read(&cells, &series))
             } else {

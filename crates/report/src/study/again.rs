@@ -303,27 +303,27 @@ fn declared_row(
         comparison.workload,
         comparison.load.text()
     );
-    let second = other.map(|(theirs, rival)| (worth(theirs, rival), rival, theirs));
-    let outcome = match &second {
+    let second = other.map(|(_, rival)| rival);
+    let outcome = match second {
         None => Outcome::Not("not measured in the second".to_owned()),
-        Some((worth_of_second, their_rival, _)) => compared(
-            [worth(comparison, rival), *worth_of_second],
+        Some(theirs) => compared(
+            [worth(rival), worth(theirs)],
             &ratios(rival),
-            &ratios(their_rival),
+            &ratios(theirs),
         ),
     };
     Row {
         place,
-        first: ratio(comparison, rival),
-        second: second.map_or_else(|| "–".to_owned(), |(_, rival, of)| ratio(of, rival)),
+        first: ratio(rival),
+        second: second.map_or_else(|| "–".to_owned(), ratio),
         rounds: ratios(rival),
         kind: Kind::Ratio,
         outcome,
     }
 }
 
-const fn worth(comparison: &Comparison, rival: &Rival) -> Standing {
-    match rival.racer.at_least || comparison.reference.at_least {
+const fn worth(rival: &Rival) -> Standing {
+    match rival.is_bound() {
         true => Standing::AtLeast,
         false => Standing::Sound,
     }
@@ -334,8 +334,8 @@ fn ratios(rival: &Rival) -> Vec<f64> {
     estimate.map_or_else(Vec::new, verdict::pairs::Estimate::ratios)
 }
 
-fn ratio(comparison: &Comparison, rival: &Rival) -> String {
-    let Some(ratio) = rival.ratio(&comparison.reference) else {
+fn ratio(rival: &Rival) -> String {
+    let Some(ratio) = rival.ratio() else {
         return "–".to_owned();
     };
     let interval = rival.interval();

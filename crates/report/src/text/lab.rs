@@ -8,6 +8,7 @@ use verdict::analysis::{Measure, Standing};
 use verdict::pairs::{Precision, Sharpness};
 use verdict::words;
 
+use super::legend::legend;
 use super::steps::{pages, steps};
 use super::{LABEL, Style, worth, wrap};
 use crate::digests::{Cell, Heard, Run, is_loud};
@@ -58,41 +59,6 @@ fn tables(run: &Run, style: Style) -> String {
         out.push_str(&style.labelled(name, meaning));
     }
     out
-}
-
-/// What the words of the tables mean, those that are there.
-fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
-    let has = |text: &str| tables.contains(text);
-    let mut legend = vec![(
-        "[95 %]",
-        "the interval of the median over rounds: of 100 such intervals, 95 hold the true median. \
-         A number in round brackets is invalid and not a result. Servers stand in the order of \
-         their medians; the answers above say which differences are more than chance",
-    )];
-    if has(" head ") {
-        let rate = "right answers per second; \">=\": the generator was the limit";
-        legend.push(("rate/s", rate));
-        let head = "headroom: how many times this rate the generator could have reached, in the \
-                    worst round";
-        legend.push(("head", head));
-    }
-    if has(" got/s ") {
-        legend.push(("p50, p99", "response times from when a request was due"));
-        let got = "right answers per second, of those that were asked for";
-        legend.push(("got/s", got));
-    }
-    if has("*") {
-        let some = "only some of the rounds have enough answers for this quantile";
-        legend.push(("*", some));
-    }
-    if has("partial") {
-        let partial = "valid, but some mandatory rule could not be evaluated";
-        legend.push(("partial", partial));
-    }
-    let sharp = "the interval reaches at most 3 % to either side of the first number; fair: at \
-                 most 10 %; rough: further, or unknown. A rough number can be valid";
-    legend.push(("sharp", sharp));
-    legend
 }
 
 /// How the servers compare, a sentence for each workload, and how certain that is.
@@ -284,6 +250,15 @@ fn rate(rate: &Measure) -> String {
     }
 }
 
+/// `[62,000 63,000]`, `[62,000 …]` where nobody knows how far it reaches.
+fn interval(measure: &Measure, show: fn(f64) -> String) -> String {
+    match measure.interval {
+        None => String::new(),
+        Some((low, _)) if measure.is_open_above => format!("[{} …]", show(low)),
+        Some((low, high)) => format!("[{} {}]", show(low), show(high)),
+    }
+}
+
 /// How precise the first number of a row is, where that is a result and not sharp.
 fn not_sharp(cell: &Cell<'_>) -> Option<Precision> {
     let first = match cell.place().rate() {
@@ -324,9 +299,7 @@ fn row(cell: &Cell<'_>, style: Style) -> String {
     let Some(measure) = cell.rate() else {
         return format!("  {:<width$}{:>10}\n", cell.server(), "-", width = NAME - 2);
     };
-    let interval = measure.interval.map_or_else(String::new, |(low, high)| {
-        format!("[{} {}]", plain(low), plain(high))
-    });
+    let interval = interval(&measure, plain);
     let headroom = cell
         .headroom()
         .map_or_else(|| "-".to_owned(), |headroom| format!("{headroom:.1}"));
@@ -349,10 +322,9 @@ fn row_of_times(cell: &Cell<'_>, style: Style) -> String {
     let Some(shown) = p50.as_ref().or(got.as_ref()) else {
         return format!("  {:<width$}{:>10}\n", cell.server(), "-", width = NAME - 2);
     };
-    let interval = p50.as_ref().and_then(|p50| p50.interval);
-    let interval = interval.map_or_else(String::new, |(low, high)| {
-        format!("[{} {}]", time_us(low), time_us(high))
-    });
+    let interval = p50
+        .as_ref()
+        .map_or_else(String::new, |p50| interval(p50, time_us));
     let worth = worth_of(cell, shown, style);
     let got = got.map_or_else(|| "-".to_owned(), |got| rate(&got));
     let line = format!(
@@ -386,8 +358,12 @@ fn time(cell: &Cell<'_>, position: usize) -> String {
     let Some(found) = cell.response(position) else {
         return "-".to_owned();
     };
-    let text = time_us(found.measure.median);
-    if found.is_partial() { text + "*" } else { text }
+    let least = match found.measure.standing {
+        Standing::AtLeast => ">=",
+        _ => "",
+    };
+    let partial = if found.is_partial() { "*" } else { "" };
+    format!("{least}{}{partial}", time_us(found.measure.median))
 }
 
 fn cost(cell: &Cell<'_>) -> String {

@@ -9,6 +9,7 @@ mod encoding;
 mod http2;
 mod lab;
 mod latency;
+mod legend;
 mod quic;
 mod redirects;
 mod renewal;

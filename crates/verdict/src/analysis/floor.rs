@@ -14,7 +14,21 @@ use crate::words;
 
 /// The most that two servers which are alike differ by.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Floor {
+pub enum Floor {
+    /// It is known.
+    Known(Differ),
+    /// Twins stood in the experiment, and these two have no interval: nobody knows it.
+    Unknown {
+        /// The label of the one.
+        one: String,
+        /// That of the other.
+        other: String,
+    },
+}
+
+/// Two servers that are alike, and what they differ by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Differ {
     /// The label of the one.
     pub one: String,
     /// That of the other.
@@ -27,8 +41,7 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// The largest of those that `twins` name, over all workloads; none where no two of them have
-    /// an interval.
+    /// The largest of those that `twins` name, over all workloads; none without twins.
     pub(super) fn among(
         fields: &[Field<'_>],
         racers: &BTreeMap<&PointId, Racer>,
@@ -36,7 +49,7 @@ impl Floor {
         family: Family,
     ) -> Option<Self> {
         let needed = rounds_needed(family.comparisons, family.alpha);
-        let floor = |field: &Field<'_>, (one, other): &(String, String)| {
+        let differ = |field: &Field<'_>, (one, other): &(String, String)| {
             let find = |server: &String| {
                 let is_it = |id: &&PointId| {
                     (&id.server, id.workload.as_str()) == (server, field.workload)
@@ -47,7 +60,7 @@ impl Floor {
             };
             let rival = find(other)?.rival_of(find(one)?, needed);
             let interval = rival.estimate?.interval?;
-            Some(Self {
+            Some(Differ {
                 one: one.clone(),
                 other: other.clone(),
                 workload: field.workload.to_owned(),
@@ -55,22 +68,42 @@ impl Floor {
             })
         };
         let all = fields.iter().flat_map(|field| {
-            let of_field = twins.iter().filter_map(|pair| floor(field, pair));
-            of_field.collect::<Vec<Self>>()
+            let of_field = twins.iter().filter_map(|pair| differ(field, pair));
+            of_field.collect::<Vec<Differ>>()
         });
-        all.max_by(|one, other| one.differ.total_cmp(&other.differ))
+        let most = all.max_by(|one, other| one.differ.total_cmp(&other.differ));
+        let (one, other) = twins.first()?.clone();
+        Some(most.map_or(Self::Unknown { one, other }, Self::Known))
+    }
+
+    /// What they differ by, where that is known.
+    pub(super) const fn differ(&self) -> Option<f64> {
+        match self {
+            Self::Known(found) => Some(found.differ),
+            Self::Unknown { .. } => None,
+        }
     }
 
     /// What a reader must know of it.
     pub fn sentence(&self, family: &Family) -> String {
+        let found = match self {
+            Self::Known(found) => found,
+            Self::Unknown { one, other } => {
+                return format!(
+                    "{one} and {other} are the same server twice, and too few rounds count for \
+                     both to tell by how much these may differ: what is told about others is held \
+                     against the margin alone."
+                );
+            }
+        };
         let differ = format!(
             "{} and {} are the same server twice, and may differ by {} here (at {})",
-            self.one,
-            self.other,
-            words::share(self.differ),
-            self.workload
+            found.one,
+            found.other,
+            words::share(found.differ),
+            found.workload
         );
-        match self.differ >= family.margin {
+        match found.differ >= family.margin {
             true => format!("{differ}: no smaller difference is reported."),
             false => format!("{differ}, which is less than the margin."),
         }

@@ -11,11 +11,12 @@ pub enum Standing {
     /// As it stands.
     #[default]
     Sound,
-    /// The generator set it: the true value is higher.
+    /// The true value is at least this: the generator set the rate, or requests were left without
+    /// an answer.
     AtLeast,
     /// Some rule doubts it.
     Doubtful,
-    /// Some rule forbids it: shown struck through, never joined to others.
+    /// Some rule forbids it, or it does not count: shown struck through, never joined to others.
     Struck,
 }
 
@@ -26,6 +27,8 @@ pub struct Measure {
     pub median: f64,
     /// The interval that holds the true median 95 times in 100 or more; none below six rounds.
     pub interval: Option<(f64, f64)>,
+    /// Whether its upper end is a bound, above which nothing is known.
+    pub is_open_above: bool,
     /// How sharp it is.
     pub precision: Precision,
     /// How far it may be believed.
@@ -56,9 +59,18 @@ impl Measure {
         }))?;
         let middle = summary.median;
         // A bound at or below the median makes the median a bound; above it, it does not.
-        let is_bound = counting()
-            .any(|(_, value, standing)| *standing == Standing::AtLeast && *value <= middle);
-        let is_doubted = counting().any(|(_, _, standing)| *standing == Standing::Doubtful);
+        let has_bound_below = |place: f64| {
+            counting().any(|(_, value, standing)| *standing == Standing::AtLeast && *value <= place)
+        };
+        // The median of an even number lies below the upper of the two in the middle.
+        let is_bound = has_bound_below(summary.values[summary.values.len() / 2]);
+        // One of three or more leaves their middle where it is, as for the worth of a point.
+        let doubted = counting().filter(|(_, _, standing)| *standing == Standing::Doubtful);
+        let is_doubted = match doubted.count() {
+            0 => false,
+            1 => summary.values.len() < 3,
+            _ => true,
+        };
         let standing = match (all_struck, is_bound, is_doubted) {
             (true, _, _) => Standing::Struck,
             (false, true, _) => Standing::AtLeast,
@@ -68,6 +80,9 @@ impl Measure {
         Some(Self {
             median: middle,
             interval: summary.interval.map(|found| (found.low, found.high)),
+            is_open_above: summary
+                .interval
+                .is_some_and(|found| has_bound_below(found.high)),
             precision: Precision::of(&summary),
             standing,
             rounds,
@@ -109,6 +124,38 @@ mod tests {
         check([(1, 1.0, bound), (2, 2.0, sound), (3, 3.0, sound)], bound);
         check([(1, 1.0, sound), (2, 2.0, bound), (3, 3.0, sound)], bound);
         check([(1, 1.0, sound), (2, 2.0, sound), (3, 3.0, bound)], sound);
+        let two = vec![(1, 1.0, sound), (2, 2.0, bound)];
+        assert_eq!(Measure::over(two).unwrap().standing, bound);
+    }
+
+    #[test]
+    fn one_doubt_of_three_is_none_of_their_median() {
+        let of = |doubts: usize, rounds: usize| {
+            let each = (0..rounds).map(|round| match round < doubts {
+                true => Standing::Doubtful,
+                false => Standing::Sound,
+            });
+            let each = (1..).zip(each).map(|(round, level)| (round, 1.0, level));
+            Measure::over(each.collect()).unwrap().standing
+        };
+        assert_eq!(of(1, 3), Standing::Sound);
+        assert_eq!(of(1, 2), Standing::Doubtful);
+        assert_eq!(of(2, 11), Standing::Doubtful);
+    }
+
+    #[test]
+    fn an_interval_that_ends_in_a_bound_is_open() {
+        let over = |bound: u32| {
+            let each = (1..=8).map(|round| match round {
+                round if round == bound => (round, f64::from(round), Standing::AtLeast),
+                round => (round, f64::from(round), Standing::Sound),
+            });
+            Measure::over(each.collect()).unwrap()
+        };
+        // With eight rounds the interval reaches from the first to the last.
+        assert_eq!(over(8).interval, Some((1.0, 8.0)));
+        assert!(over(8).is_open_above && over(8).standing == Standing::Sound);
+        assert!(!over(9).is_open_above);
     }
 
     #[test]

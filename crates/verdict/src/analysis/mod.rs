@@ -12,9 +12,9 @@ use model::finding::Status;
 use model::point::Values;
 use model::{PointId, Rate};
 
-pub use floor::Floor;
+pub use floor::{Differ, Floor};
 pub use measure::{Measure, Standing};
-pub use racer::{Counting, Racer, Rival, Round, are_mostly_struck};
+pub use racer::{Racer, Rival, Round, are_mostly_struck};
 
 use crate::number::time_us;
 use crate::pairs::{Answer, Estimate, Family, declared_connections, rounds_needed};
@@ -76,8 +76,8 @@ pub fn compare(rounds: &[Round<'_>], asked: Asked<'_>) -> Vec<Comparison> {
     let rivals = fields.iter().map(|field| field.rivals.len()).sum();
     let mut family = Family::of(((servers.len() - 1) * workloads.len()).max(rivals));
     let floor = Floor::among(&fields, &racers, asked.twins, family);
-    if let Some(floor) = &floor {
-        family.margin = family.margin.max(floor.differ);
+    if let Some(differ) = floor.as_ref().and_then(Floor::differ) {
+        family.margin = family.margin.max(differ);
     }
     let mut comparisons: Vec<Comparison> = fields
         .into_iter()
@@ -175,18 +175,15 @@ fn answer(comparisons: &mut [Comparison], family: Family) {
         })
         .collect();
     let mut answers = family.answers(&estimates).into_iter();
-    for comparison in comparisons {
-        let below = comparison.reference.at_least;
-        for rival in &mut comparison.rivals {
-            let answer = answers.next();
-            // What is at least X may be more, and nothing below it is known.
-            rival.answer = answer.filter(|answer| match (rival.racer.at_least, below) {
-                (false, false) => true,
-                (true, false) => *answer == Answer::More,
-                (false, true) => *answer == Answer::Less,
-                (true, true) => false,
-            });
-        }
+    for rival in comparisons.iter_mut().flat_map(|one| &mut one.rivals) {
+        let answer = answers.next();
+        // What is at least X may be more, and nothing below it is known.
+        rival.answer = answer.filter(|answer| match rival.bounds {
+            (false, false) => true,
+            (true, false) => *answer == Answer::More,
+            (false, true) => *answer == Answer::Less,
+            (true, true) => false,
+        });
     }
 }
 
@@ -200,11 +197,11 @@ impl Comparison {
     }
 
     /// Whether `spares` more rounds can save it: of the rounds that were asked for, which were
-    /// enough to tell, some were lost, and no more than that. Which rounds count is looked at, and
-    /// not what they say.
+    /// enough to tell, some were lost, and no more than that. What disturbed a round is looked at,
+    /// and neither what came out nor what rules say of it.
     pub fn is_short(&self, asked: usize, spares: usize) -> bool {
         let needed = rounds_needed(self.family.comparisons, self.family.alpha);
-        let lacking = |rival: &Rival| needed.saturating_sub(rival.unspoilt);
+        let lacking = |rival: &Rival| needed.saturating_sub(rival.undisturbed);
         asked >= needed
             && self
                 .rivals
@@ -229,7 +226,10 @@ impl Comparison {
             _ => ("slower", "faster"),
         };
         let Some(answer) = &rival.answer else {
-            return "no answer: the generator was the limit".to_owned();
+            return match self.quantity() {
+                "rate" => "no answer: the generator was the limit".to_owned(),
+                _ => "no answer: too few requests were answered for more than a bound".to_owned(),
+            };
         };
         answer.text(more, less, &self.family)
     }
@@ -240,7 +240,7 @@ impl Comparison {
         let mut each = Vec::new();
         for rival in &self.rivals {
             let server = &rival.racer.server;
-            let Some(ratio) = rival.ratio(&self.reference) else {
+            let Some(ratio) = rival.ratio() else {
                 continue;
             };
             let mut text = if each.is_empty() {
@@ -253,7 +253,7 @@ impl Comparison {
             each.push(text);
         }
         let apart = self.rivals.iter().filter(|rival| rival.estimate.is_none());
-        for (why, servers) in by_text(apart, |rival| self.why_apart(rival)) {
+        for (why, servers) in by_text(apart, Self::why_apart) {
             let (servers, other) = (words::list(&servers), &self.reference.server);
             each.push(format!(
                 "{servers} cannot be compared with {other}, because {why}"
@@ -264,13 +264,9 @@ impl Comparison {
     }
 
     /// Why a rival has no ratio.
-    fn why_apart(&self, rival: &Rival) -> String {
-        let struck = [&rival.racer, &self.reference];
-        let is_few = |racer: &&Racer| racer.is_mostly_struck() && racer.counting() > 0;
-        match struck.into_iter().find(is_few) {
-            Some(racer) => format!("most rounds of {} do not count", racer.server),
-            None => "no round counts for both".to_owned(),
-        }
+    fn why_apart(rival: &Rival) -> String {
+        let none = || "no round counts for both".to_owned();
+        rival.forbidden.clone().unwrap_or_else(none)
     }
 
     /// How certain that is, in a sentence for each answer, with the servers that it is about; which
@@ -284,11 +280,8 @@ impl Comparison {
             .into_iter()
             .map(|(said, servers)| format!("{}: {said}.", servers.join(", ")))
             .collect();
-        said.extend(
-            self.floor
-                .as_ref()
-                .map(|floor| floor.sentence(&self.family)),
-        );
+        let floor = self.floor.as_ref();
+        said.extend(floor.map(|floor| floor.sentence(&self.family)));
         let suspect = |rival: &&Rival| compared(rival) && rival.is_spoilt();
         let suspects = by_text(self.rivals.iter().filter(suspect), |rival| {
             rests_on_all(rival.unspoilt, rival.rounds())
@@ -299,13 +292,14 @@ impl Comparison {
                 words::list(&servers)
             )
         }));
-        let lost = self.resting();
-        let lost: Vec<String> = lost
-            .filter_map(|(racer, on_all)| racer.lost(on_all))
-            .collect();
-        if !lost.is_empty() {
-            said.push(format!("Rounds that do not count: {}.", lost.join(", ")));
-        }
+        let sentence = |what: &str, of: fn(&Racer, bool) -> Option<String>| {
+            let each = self.resting();
+            let each: Vec<String> = each.filter_map(|(racer, all)| of(racer, all)).collect();
+            (!each.is_empty()).then(|| format!("{what}: {}.", each.join(", ")))
+        };
+        said.extend(sentence("Rounds that do not count", Racer::lost));
+        let objected = "Rounds that count although a rule objects to them";
+        said.extend(sentence(objected, Racer::objected));
         said.extend(self.spoilt_rounds());
         said
     }
@@ -388,8 +382,10 @@ pub fn rests_on_all(unspoilt: usize, rounds: usize) -> String {
 
 /// What a point is worth by what its rounds are worth, each with the rules that brought it there.
 ///
-/// One round of six with a doubt leaves five. A point is suspect where two or more rounds share a
-/// cause, and invalid where fewer than half of its rounds are left.
+/// All of them make its numbers, whatever rules say of one: the median of three or more stays among
+/// those of the others where one is wrong, so one round with a doubt leaves a point what it is. A
+/// point is suspect where two rounds share a cause, where two are invalid, or where there are only
+/// two and one of them is in doubt; it is invalid where more than half of its rounds are.
 pub fn worth<'a>(rounds: impl Iterator<Item = (Status, Vec<&'a str>)>) -> Status {
     let rounds: Vec<(Status, Vec<&str>)> = rounds.collect();
     let count = |status: Status| rounds.iter().filter(|(other, _)| *other == status).count();
@@ -400,9 +396,11 @@ pub fn worth<'a>(rounds: impl Iterator<Item = (Status, Vec<&'a str>)>) -> Status
     for cause in rounds.iter().flat_map(|(_, causes)| causes) {
         *causes.entry(cause).or_default() += 1;
     }
-    if count(Status::Invalid) * 2 > rounds.len() {
+    let invalid = count(Status::Invalid);
+    let is_one_of_few = rounds.len() < 3 && invalid + count(Status::Suspect) > 0;
+    if invalid * 2 > rounds.len() {
         Status::Invalid
-    } else if causes.values().any(|rounds| *rounds >= 2) {
+    } else if invalid >= 2 || is_one_of_few || causes.values().any(|rounds| *rounds >= 2) {
         Status::Suspect
     } else if count(Status::Unknown) * 2 > rounds.len() {
         Status::Unknown

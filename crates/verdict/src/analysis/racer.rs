@@ -9,18 +9,6 @@ use crate::number::times;
 use crate::pairs::{Answer, Estimate, Sample, paired};
 use crate::words;
 
-/// Whether a round counts.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Counting {
-    /// It does.
-    Counts,
-    /// It would, but something that is neither generator nor server had the CPUs, of its trial or
-    /// of a rival's: it counts only where the others are too few for an answer.
-    Spoilt,
-    /// Its number is struck.
-    Struck,
-}
-
 /// One round of a point, as far as a comparison needs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Round<'a> {
@@ -36,14 +24,23 @@ pub struct Round<'a> {
     /// What is compared: right answers per second; in an open loop, where that was asked for, the
     /// median response time.
     pub value: Option<f64>,
-    /// CPU time of the server per request in microseconds, where that counts.
-    pub cpu_us: Option<f64>,
-    /// Whether the value counts.
-    pub counting: Counting,
-    /// Whether the generator set the rate: then it is a lower bound.
+    /// Whether the true value is at least that: the generator set the rate, or the median is that
+    /// of requests without an answer.
     pub at_least: bool,
-    /// The rule for which it does not count, where there is one.
-    pub lost_to: Option<&'a str>,
+    /// CPU time of the server per request in microseconds.
+    pub cpu_us: Option<f64>,
+    /// Whether some rule forbids to say what a request costs.
+    pub is_cost_struck: bool,
+    /// Whether something that is neither generator nor server had the CPUs, of its trial or of a
+    /// rival's: it counts only where the others are too few for an answer.
+    pub is_spoilt: bool,
+    /// The rule that told so, where it told so of this trial.
+    pub spoilt_by: Option<&'a str>,
+    /// The rule that forbids to say what the value says, other than those that know what else had
+    /// the CPUs.
+    pub struck_by: Option<&'a str>,
+    /// The rule that forbids to hold it against others.
+    pub unlike_by: Option<&'a str>,
 }
 
 /// A server at the declared load.
@@ -55,19 +52,79 @@ pub struct Racer {
     pub cpu_us: Option<f64>,
     /// Rounds that were measured.
     pub rounds: usize,
-    /// Whether the generator set the rate in some round that counts: then it is a lower bound.
-    pub at_least: bool,
-    /// By round and group, with the attempt that it is of.
-    values: Values,
-    /// By round and group, what was measured first there, spoilt or not.
-    first: Values,
-    /// The rounds and groups in which some attempt was struck: what was measured first there is no
-    /// result either, for the server was the same.
-    struck: BTreeSet<(u32, u32)>,
-    costs: Vec<(u32, f64, Standing)>,
-    spoilt_costs: Vec<(u32, f64, Standing)>,
-    /// By round, the rule for which an attempt at it does not count.
-    lost_to: BTreeMap<u32, String>,
+    /// The rounds that nothing spoilt.
+    clean: Rounds,
+    /// All rounds as they were first measured, spoilt or not.
+    first: Rounds,
+    costs: Costs,
+    spoilt_costs: Costs,
+    /// By round, the rule that knows what spoilt an attempt at it.
+    spoilt_by: BTreeMap<u32, String>,
+}
+
+/// CPU time per request by round, and whether it is struck.
+type Costs = Vec<(u32, f64, bool)>;
+
+/// The rounds of a server, by one way to choose them, which never looks at a result.
+#[derive(Clone, Debug, Default)]
+struct Rounds {
+    /// By round and group.
+    places: BTreeMap<(u32, u32), Place>,
+}
+
+/// What was measured in one round and group.
+#[derive(Clone, Debug)]
+struct Place {
+    attempt: u32,
+    value: Option<f64>,
+    at_least: bool,
+    struck_by: Option<String>,
+    unlike_by: Option<String>,
+}
+
+impl Rounds {
+    fn add(&mut self, round: &Round<'_>) {
+        let place = Place {
+            attempt: round.attempt,
+            value: round.value,
+            at_least: round.at_least,
+            struck_by: round.struck_by.map(str::to_owned),
+            unlike_by: round.unlike_by.map(str::to_owned),
+        };
+        self.places.insert((round.round, round.group), place);
+    }
+
+    fn values(&self) -> Values {
+        let value =
+            |(place, found): (&(u32, u32), &Place)| Some((*place, (found.attempt, found.value?)));
+        self.places.iter().filter_map(value).collect()
+    }
+
+    fn is_bound(&self) -> bool {
+        self.places.values().any(|place| place.at_least)
+    }
+
+    /// The rules that object to more than half of them, where so many have an objection.
+    fn objection(&self, of: fn(&Place) -> Option<&String>) -> Option<BTreeSet<&str>> {
+        let rules: Vec<&str> = self
+            .places
+            .values()
+            .filter_map(of)
+            .map(String::as_str)
+            .collect();
+        let is_most = are_mostly_struck(rules.len(), self.places.len() - rules.len());
+        is_most.then(|| rules.into_iter().collect())
+    }
+
+    /// Rounds whose value some rule forbids, with the rules.
+    fn struck(&self) -> BTreeMap<u32, &str> {
+        let places = self.places.iter();
+        let struck = places.filter_map(|((round, _), place)| {
+            let rule = place.struck_by.as_deref()?;
+            Some((*round, rule))
+        });
+        struck.collect()
+    }
 }
 
 /// A server and how it compares with the reference.
@@ -75,17 +132,25 @@ pub struct Racer {
 pub struct Rival {
     /// The server.
     pub racer: Racer,
-    /// What it has in terms of the reference; none where no round counts for both.
+    /// What it has in terms of the reference; none where no round counts for both, or where rules
+    /// forbid to compare them.
     pub estimate: Option<Estimate>,
-    /// Rounds that count for both and that nothing spoilt.
+    /// Rounds that have a value for both and that nothing spoilt.
     pub unspoilt: usize,
-    /// The answer; none where the generator was the limit in a way that forbids one.
+    /// Rounds that nothing spoilt, for both, whatever came out.
+    pub(super) undisturbed: usize,
+    /// The answer; none where a value is only a bound, in a way that forbids one.
     pub answer: Option<Answer>,
+    /// Whether its value is a lower bound, and whether that of the reference is.
+    pub(super) bounds: (bool, bool),
+    /// Why the two cannot be compared, where some rule forbids it.
+    pub(super) forbidden: Option<String>,
 }
 
-/// Whether rules strike more than half of the rounds that nothing spoilt: so many that they struck,
-/// and so many that count. What they leave is no sample: a rule that weighs one result against
-/// another, such as lateness against response times, strikes some results sooner than others.
+/// Whether rules object to more than half of the rounds that nothing spoilt: to so many they do,
+/// and to so many they do not. Then the point is no result. Where they object to fewer, all rounds
+/// count: a rule that weighs one result against another, such as lateness against response times,
+/// objects to some results sooner than to others, and what it leaves would be chosen by it.
 pub const fn are_mostly_struck(struck: usize, counting: usize) -> bool {
     struck > counting
 }
@@ -94,26 +159,22 @@ impl Racer {
     pub(super) fn add(&mut self, round: &Round<'_>) {
         self.server.clone_from(&round.id.server);
         self.rounds += 1;
-        let cost = round.cpu_us.map(|us| (round.round, us, Standing::Sound));
-        match round.counting {
-            Counting::Spoilt if round.attempt > 0 => {}
-            Counting::Spoilt => self.spoilt_costs.extend(cost),
-            Counting::Counts | Counting::Struck => self.costs.extend(cost),
+        let cost = round
+            .cpu_us
+            .map(|us| (round.round, us, round.is_cost_struck));
+        match round.is_spoilt {
+            true if round.attempt > 0 => {}
+            true => self.spoilt_costs.extend(cost),
+            false => self.costs.extend(cost),
         }
-        let is_lost = round.counting != Counting::Counts;
-        let lost = round.lost_to.filter(|_| is_lost);
-        self.lost_to
-            .extend(lost.map(|rule| (round.round, rule.to_owned())));
-        let (place, value) = ((round.round, round.group), round.value);
-        let measured = value.map(|value| (place, (round.attempt, value)));
-        if round.counting == Counting::Counts {
-            self.at_least |= round.at_least;
-            self.values.extend(measured);
+        if round.is_spoilt {
+            let rule = round.spoilt_by.map(str::to_owned);
+            self.spoilt_by.extend(rule.map(|rule| (round.round, rule)));
+        } else {
+            self.clean.add(round);
         }
-        if round.counting == Counting::Struck {
-            self.struck.insert(place);
-        } else if round.attempt == 0 {
-            self.first.extend(measured);
+        if round.attempt == 0 {
+            self.first.add(round);
         }
     }
 
@@ -125,33 +186,32 @@ impl Racer {
             let sample = estimate.as_ref().map(|estimate| estimate.sample);
             sample.map_or(0, Sample::rounds)
         };
-        let within = match self.has_met(reference) {
-            true => beside,
-            false => in_one_round,
+        let has_met = self.has_met(reference);
+        let within = |ours: &Rounds, theirs: &Rounds| match has_met {
+            true => beside(&ours.values(), &theirs.values()),
+            false => in_one_round(&ours.values(), &theirs.values()),
         };
-        let mut estimate = within(&self.values, &reference.values);
+        let mut taken = [&self.clean, &reference.clean];
+        let mut estimate = within(taken[0], taken[1]);
         let unspoilt = rounds(&estimate);
-        if self.is_mostly_struck() || reference.is_mostly_struck() {
-            estimate = None;
-        } else if unspoilt < needed {
-            let of_all = within(&self.all_rounds(), &reference.all_rounds());
+        if unspoilt < needed {
+            let of_all = within(&self.first, &reference.first);
             if rounds(&of_all) > unspoilt {
                 estimate = of_all;
+                taken = [&self.first, &reference.first];
             }
         }
+        let servers = [&self.server, &reference.server];
+        let forbidden = forbidden(servers, taken);
         Rival {
-            estimate,
+            estimate: estimate.filter(|_| forbidden.is_none()),
             unspoilt,
+            undisturbed: together(&self.clean, &reference.clean, has_met),
             racer: self.clone().finished(),
             answer: None,
+            bounds: (taken[0].is_bound(), taken[1].is_bound()),
+            forbidden,
         }
-    }
-
-    /// Whether rules leave no sample of the rounds that nothing spoilt.
-    pub fn is_mostly_struck(&self) -> bool {
-        let struck = self.struck.iter();
-        let struck = struck.filter(|place| !self.values.contains_key(place));
-        are_mostly_struck(struck.count(), self.values.len())
     }
 
     /// Whether both stood in one group in some round, as rivals that may be alike in all but the
@@ -162,15 +222,7 @@ impl Racer {
     }
 
     fn places(&self) -> impl Iterator<Item = &(u32, u32)> {
-        let measured = self.values.keys().chain(self.first.keys());
-        measured.chain(&self.struck)
-    }
-
-    /// All rounds as they were first measured, but those that hold no result.
-    fn all_rounds(&self) -> Values {
-        let mut first = self.first.clone();
-        first.retain(|place, _| !self.struck.contains(place));
-        first
+        self.clean.places.keys().chain(self.first.places.keys())
     }
 
     pub(super) fn finished(mut self) -> Self {
@@ -178,45 +230,97 @@ impl Racer {
             true => &self.spoilt_costs,
             false => &self.costs,
         };
-        self.cpu_us = Measure::over(costs.clone()).map(|cost| cost.median);
+        let struck = costs.iter().filter(|(.., is_struck)| *is_struck).count();
+        let each = costs.iter();
+        let each = each.map(|(round, us, _)| (*round, *us, Standing::Sound));
+        self.cpu_us = match are_mostly_struck(struck, costs.len() - struck) {
+            true => None,
+            false => Measure::over(each.collect()).map(|cost| cost.median),
+        };
         self
     }
 
-    /// Rounds that count.
+    /// Rounds that nothing spoilt and that have a value.
     pub fn counting(&self) -> usize {
-        let rounds: BTreeSet<u32> = self.values.keys().map(|(round, _)| *round).collect();
+        let values = self.clean.values();
+        let rounds: BTreeSet<u32> = values.keys().map(|(round, _)| *round).collect();
         rounds.len()
     }
 
-    /// `2 of nginx (STA-03)`: the rounds that do not count, and for which rules; none where all do.
-    /// Where an answer rests on all rounds as they were first measured, those count.
+    /// `2 of nginx (CPU-08)`: the rounds that do not count, and what spoilt them; none where all
+    /// do. Where an answer rests on all rounds as they were first measured, those count.
     pub(super) fn lost(&self, rests_on_all: bool) -> Option<String> {
-        self.rounds_lost(|round| !(rests_on_all && self.is_among_first(round)))
+        self.rounds_spoilt(|round| !(rests_on_all && self.is_among_first(round)))
     }
 
     /// The rounds that count although something spoilt them, where an answer rests on all.
     pub(super) fn spoilt(&self) -> Option<String> {
-        self.rounds_lost(|round| self.is_among_first(round))
+        self.rounds_spoilt(|round| self.is_among_first(round))
+    }
+
+    /// `2 of nginx (STA-03)`: the rounds that count although a rule objects to them; none where
+    /// there are none, or so many that nothing is compared with the server.
+    pub(super) fn objected(&self, rests_on_all: bool) -> Option<String> {
+        let taken = match rests_on_all {
+            true => &self.first,
+            false => &self.clean,
+        };
+        let none = taken.objection(|place| place.struck_by.as_ref()).is_none();
+        none.then(|| self.counted(&taken.struck()))?
     }
 
     fn is_among_first(&self, round: u32) -> bool {
-        self.first.keys().any(|(other, _)| *other == round)
+        let mut first = self.first.places.keys();
+        first.any(|(other, _)| *other == round)
     }
 
-    /// Of the rounds that something took those that `is_meant` names, with the rules.
-    fn rounds_lost(&self, is_meant: impl Fn(u32) -> bool) -> Option<String> {
-        let counts = |round: &u32| self.values.keys().any(|(other, _)| other == round);
-        let lost: BTreeMap<&u32, &str> = self
-            .lost_to
-            .iter()
-            .filter(|(round, _)| !counts(round) && is_meant(**round))
-            .map(|(round, rule)| (round, rule.as_str()))
+    /// Of the rounds that something spoilt those that `is_meant` names.
+    fn rounds_spoilt(&self, is_meant: impl Fn(u32) -> bool) -> Option<String> {
+        let is_clean = |round: &u32| self.clean.places.keys().any(|(other, _)| other == round);
+        let spoilt = self.spoilt_by.iter();
+        let spoilt: BTreeMap<u32, &str> = spoilt
+            .filter(|(round, _)| !is_clean(round) && is_meant(**round))
+            .map(|(round, rule)| (*round, rule.as_str()))
             .collect();
-        let rules: BTreeSet<&str> = lost.values().copied().collect();
+        self.counted(&spoilt)
+    }
+
+    fn counted(&self, rounds: &BTreeMap<u32, &str>) -> Option<String> {
+        let rules: BTreeSet<&str> = rounds.values().copied().collect();
         let rules: Vec<&str> = rules.into_iter().collect();
-        let (count, server) = (lost.len(), &self.server);
+        let (count, server) = (rounds.len(), &self.server);
         (count > 0).then(|| format!("{count} of {server} ({})", words::list(&rules)))
     }
+}
+
+/// Why rules forbid to compare two servers by these rounds: one of them has no result, or they were
+/// not asked the same.
+fn forbidden(servers: [&String; 2], rounds: [&Rounds; 2]) -> Option<String> {
+    let found = |of: fn(&Place) -> Option<&String>| {
+        let mut each = servers.into_iter().zip(rounds);
+        each.find_map(|(server, rounds)| Some((server, rounds.objection(of)?)))
+    };
+    let list = |rules: BTreeSet<&str>| words::list(&rules.into_iter().collect::<Vec<_>>());
+    if let Some((server, rules)) = found(|place| place.struck_by.as_ref()) {
+        let rules = list(rules);
+        return Some(format!("most rounds of {server} are invalid ({rules})"));
+    }
+    let (_, rules) = found(|place| place.unlike_by.as_ref())?;
+    Some(format!("they were not measured alike ({})", list(rules)))
+}
+
+/// The rounds that both have, whatever came out.
+fn together(ours: &Rounds, theirs: &Rounds, has_met: bool) -> usize {
+    let same = |(round, group): &(u32, u32), place: &Place| {
+        let mut others = theirs.places.iter();
+        others.any(|((their_round, their_group), other)| {
+            let is_beside = (their_group, other.attempt) == (group, place.attempt);
+            their_round == round && (is_beside || !has_met)
+        })
+    };
+    let both = ours.places.iter().filter(|(at, place)| same(at, place));
+    let rounds: BTreeSet<u32> = both.map(|((round, _), _)| *round).collect();
+    rounds.len()
 }
 
 /// By round and group, the attempt and its value.
@@ -260,9 +364,14 @@ impl Rival {
         self.rounds() > self.unspoilt
     }
 
+    /// Whether its value is a bound, or that of the reference: then so is the ratio.
+    pub const fn is_bound(&self) -> bool {
+        self.bounds.0 || self.bounds.1
+    }
+
     /// `at least 1.80`; none where no round counts for both.
-    pub fn ratio(&self, reference: &Racer) -> Option<String> {
-        let bound = match (self.racer.at_least, reference.at_least) {
+    pub fn ratio(&self) -> Option<String> {
+        let bound = match self.bounds {
             (true, false) => "at least ",
             (false, true) => "at most ",
             _ => "",

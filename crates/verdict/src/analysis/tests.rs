@@ -20,13 +20,21 @@ fn rounds<'a>(ids: &'a [(PointId, f64)], count: u32) -> Vec<Round<'a>> {
             id,
             round,
             value: Some(rate * (1.0 + 0.001 * f64::from(round))),
-            cpu_us: Some(1e6 / rate),
-            counting: Counting::Counts,
             at_least: false,
-            lost_to: None,
+            cpu_us: Some(1e6 / rate),
+            is_cost_struck: false,
+            is_spoilt: false,
+            spoilt_by: None,
+            struck_by: None,
+            unlike_by: None,
         })
     };
     ids.iter().flat_map(of).collect()
+}
+
+/// Something else had the CPUs of that round.
+fn spoil(round: &mut Round<'_>) {
+    (round.is_spoilt, round.spoilt_by) = (true, Some("CPU-08"));
 }
 
 fn servers() -> Vec<(PointId, f64)> {
@@ -143,30 +151,26 @@ fn servers_that_never_stand_in_one_group_are_compared_within_rounds() {
 }
 
 #[test]
-fn struck_rounds_are_left_out_and_bounds_are_no_answers() {
+fn rounds_to_which_a_rule_objects_count_and_are_told() {
     let ids = servers();
-    let mut struck = rounds(&ids, 8);
-    for round in struck.iter_mut().filter(|round| round.round == 8) {
-        round.value = Some(1.0);
-        round.counting = Counting::Struck;
-        round.lost_to = (round.id.server == "nginx").then_some("CPU-08");
+    let mut objected = rounds(&ids, 8);
+    for round in objected.iter_mut().filter(|round| round.round == 8) {
+        round.value = round.value.map(|value| value * 3.0);
+        round.struck_by = (round.id.server == "nginx").then_some("STA-03");
     }
-    let comparison = compare(&struck, Asked::default()).remove(0);
-    assert_eq!(comparison.rivals[0].racer.counting(), 7);
+    let comparison = compare(&objected, Asked::default()).remove(0);
+    assert_eq!(comparison.rivals[0].racer.counting(), 8);
+    assert_eq!(comparison.rivals[0].rounds(), 8);
     assert!(comparison.sentence().contains("origin has 1.80 times"));
-    let said = comparison.certainty();
     assert_eq!(
-        said.last().unwrap(),
-        "Rounds that do not count: 1 of nginx (CPU-08)."
+        comparison.certainty().last().unwrap(),
+        "Rounds that count although a rule objects to them: 1 of nginx (STA-03)."
     );
-    // An attempt that counts makes up for one that does not.
-    let mut again = struck.clone();
-    again.extend(rounds(&ids, 8).into_iter().map(|round| Round {
-        attempt: 1,
-        ..round
-    }));
-    let comparison = compare(&again, Asked::default()).remove(0);
-    assert!(!comparison.certainty().join(" ").contains("do not count"));
+}
+
+#[test]
+fn bounds_are_no_answers() {
+    let ids = servers();
     let mut bounded = rounds(&ids, 8);
     for round in &mut bounded {
         round.at_least = round.id.server == "nginx";
@@ -179,6 +183,39 @@ fn struck_rounds_are_left_out_and_bounds_are_no_answers() {
     );
     assert_eq!(comparison.rivals[0].answer, None);
     assert!(comparison.certainty()[0].contains("the generator was the limit"));
+    // Of spoilt rounds no less, where the answer rests on them.
+    for round in &mut bounded {
+        (round.is_spoilt, round.spoilt_by) = (true, Some("CPU-08"));
+    }
+    let comparison = compare(&bounded, Asked::default()).remove(0);
+    assert_eq!(comparison.rivals[0].answer, None);
+}
+
+/// What must not be held against others is not, however many rounds there are.
+#[test]
+fn servers_that_were_not_measured_alike_are_not_compared() {
+    let ids = servers();
+    let told = |unlike: u32| {
+        let mut all = rounds(&ids, 8);
+        let is_meant = |round: &&mut Round<'_>| round.id.server == "lighttpd";
+        for round in all.iter_mut().filter(is_meant) {
+            round.unlike_by = (round.round <= unlike).then_some("HTTP-11");
+        }
+        compare(&all, Asked::default()).remove(0)
+    };
+    let unlike = told(8);
+    assert_eq!(
+        unlike.sentence(),
+        "small, at 64 connections: origin has 1.80 times the rate of nginx [1.80, 1.80]; lighttpd \
+         cannot be compared with nginx, because they were not measured alike (HTTP-11)."
+    );
+    let rival = unlike.rivals.last().unwrap();
+    assert_eq!(rival.racer.server, "lighttpd");
+    assert!(matches!(
+        rival.answer,
+        Some(Answer::Inconclusive { .. }) | None
+    ));
+    assert!(!told(4).sentence().contains("cannot be compared"));
 }
 
 #[test]
@@ -211,6 +248,11 @@ fn a_point_is_suspect_where_rounds_share_a_cause() {
     check(&[sound, sound, sound, sound, doubted, doubted], Suspect);
     check(&[sound, sound, sound, sound, sound, struck], Valid);
     check(&[sound, sound, sound, sound, struck, struck], Suspect);
+    let otherwise: (Status, &[&str]) = (Invalid, &["STA-03"]);
+    check(&[sound, sound, sound, sound, struck, otherwise], Suspect);
+    // One of three stays among the others or leaves their middle alone; one of two does not.
+    check(&[sound, sound, struck], Valid);
+    check(&[sound, struck], Suspect);
     check(&[sound, sound, struck, struck, struck, struck], Invalid);
     check(&[doubted], Suspect);
     check(&[(Unknown, &[]), (Unknown, &[]), sound], Unknown);
@@ -223,7 +265,7 @@ fn spare_rounds_save_what_lost_a_few_and_no_more() {
         let mut rounds = rounds(&ids, asked);
         let is_lost = |round: &&mut Round<'_>| round.id.server == "lighttpd" && round.round <= lost;
         for round in rounds.iter_mut().filter(is_lost) {
-            round.counting = Counting::Struck;
+            spoil(round);
         }
         let comparisons = compare(&rounds, Asked::default());
         assert_eq!(comparisons[0].family.comparisons, 2);
@@ -241,6 +283,12 @@ fn spare_rounds_save_what_lost_a_few_and_no_more() {
     );
     assert!(!short(6, 0, 3), "fewer were asked for than can ever tell");
     assert!(!short(7, 1, 0));
+    // What came out, and what rules say of it, adds no round.
+    let mut all = rounds(&ids, 7);
+    for round in all.iter_mut().filter(|round| round.round <= 2) {
+        (round.value, round.struck_by) = (None, Some("GEN-03"));
+    }
+    assert!(!compare(&all, Asked::default())[0].is_short(7, 3));
 }
 
 /// What rules leave of most rounds is chosen by them: nothing is said of it.
@@ -252,22 +300,22 @@ fn few_rounds_that_rules_leave_are_no_sample() {
         let is_meant = |round: &&mut Round<'_>| round.id.server == "lighttpd";
         for round in rounds.iter_mut().filter(is_meant) {
             if round.round <= struck {
-                round.counting = Counting::Struck;
-                round.lost_to = Some("GEN-03");
+                round.struck_by = Some("GEN-03");
             }
         }
         compare(&rounds, Asked::default()).remove(0)
     };
     let few = told(9);
     let said = few.sentence();
-    let why = "lighttpd cannot be compared with nginx, because most rounds of lighttpd do not \
-               count";
+    let why = "lighttpd cannot be compared with nginx, because most rounds of lighttpd are invalid \
+               (GEN-03)";
     assert!(said.contains("origin has 1.80 times"), "{said}");
     assert!(said.contains(why), "{said}");
-    let lost = "Rounds that do not count: 9 of lighttpd (GEN-03).";
-    assert_eq!(few.certainty().pop().as_deref(), Some(lost));
-    let most = told(5).sentence();
-    assert!(!most.contains("cannot be compared"), "{most}");
+    assert!(!few.certainty().join(" ").contains("although"));
+    let most = told(5);
+    let objected = "Rounds that count although a rule objects to them: 5 of lighttpd (GEN-03).";
+    assert!(!most.sentence().contains("cannot be compared"));
+    assert_eq!(most.certainty().pop().as_deref(), Some(objected));
 }
 
 #[test]
@@ -291,8 +339,7 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
         let mut all = rounds(&ids, 8);
         let is_spoilt = |round: &&mut Round<'_>| round.round <= spoilt;
         for round in all.iter_mut().filter(is_spoilt) {
-            round.counting = Counting::Spoilt;
-            round.lost_to = Some("CPU-01");
+            (round.is_spoilt, round.spoilt_by) = (true, Some("CPU-01"));
             // The machine was slower, for all alike.
             round.value = round.value.map(|value| value / 2.0);
         }
@@ -334,14 +381,6 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
         "origin: faster (margin 2.0 %)."
     );
     assert!(compared(8, false).certainty()[2].contains("none of them had"));
-    // A number that is struck for another reason never counts.
-    let mut struck = rounds(&ids, 8);
-    for round in struck.iter_mut().filter(|round| round.round <= 4) {
-        round.counting = Counting::Struck;
-    }
-    let struck = compare(&struck, Asked::default()).remove(0);
-    assert_eq!(struck.rivals[0].rounds(), 4);
-    assert!(struck.certainty()[0].contains("4 rounds are too few"));
 }
 
 /// A trial that was changed after it was stored can make two points of one server.
@@ -361,34 +400,26 @@ fn a_server_that_stands_twice_is_compared_twice() {
     );
 }
 
+/// What something spoilt is no better for that: where rules forbid most of what was measured first
+/// for another reason, too, nothing rests on it.
 #[test]
-fn where_a_point_is_no_result_its_spoilt_attempts_are_none_either() {
+fn spoilt_rounds_that_rules_forbid_are_no_result() {
     let ids = servers();
-    let mut all = rounds(&ids, 8);
-    for round in all.iter_mut().filter(|round| round.id.server == "nginx") {
-        round.counting = Counting::Struck;
-        round.lost_to = Some("STA-03");
-    }
-    // Two rounds had been spoilt, and were measured again.
-    for round in all.iter_mut().filter(|round| round.round <= 2) {
-        round.attempt = 1;
-    }
-    let spoilt = rounds(&ids, 2).into_iter().map(|round| Round {
-        counting: Counting::Spoilt,
-        lost_to: Some("CPU-08"),
-        ..round
-    });
-    all.extend(spoilt);
-    let comparison = compare(&all, Asked::default()).remove(0);
+    let told = |struck: u32| {
+        let mut all = rounds(&ids, 8);
+        for round in &mut all {
+            spoil(round);
+            let is_meant = round.id.server == "nginx" && round.round <= struck;
+            round.struck_by = is_meant.then_some("HTTP-10");
+        }
+        compare(&all, Asked::default()).remove(0)
+    };
     assert_eq!(
-        comparison.sentence(),
-        "small, at 64 connections: lighttpd and origin cannot be compared with nginx, because no \
-         round counts for both."
+        told(5).sentence(),
+        "small, at 64 connections: lighttpd and origin cannot be compared with nginx, because \
+         most rounds of nginx are invalid (HTTP-10)."
     );
-    assert_eq!(
-        comparison.certainty(),
-        ["Rounds that do not count: 8 of nginx (CPU-08 and STA-03)."]
-    );
+    assert!(told(4).sentence().contains("1.80 times"));
 }
 
 /// Two that are alike show what a difference means on this machine: nothing smaller is told.
@@ -424,4 +455,18 @@ fn no_difference_is_told_that_twins_show_too() {
     let apart = "may differ by 6.0 % here (at small): no smaller difference is reported.";
     check(1.06, "6.0 %", "equivalent within 6.0 %", apart);
     check(1.0 / 1.06, "6.0 %", "equivalent within 6.0 %", apart);
+}
+
+#[test]
+fn twins_of_which_too_little_is_known_are_told() {
+    let ids = [(id("nginx", 64), 5e4), (id("nginx twin", 64), 5e4)];
+    let twins = [("nginx".to_owned(), "nginx twin".to_owned())];
+    let asked = Asked {
+        twins: &twins,
+        ..Asked::default()
+    };
+    let comparison = compare(&rounds(&ids, 5), asked).remove(0);
+    let said = comparison.certainty().join(" ");
+    let told = "nginx and nginx twin are the same server twice, and too few rounds count for both";
+    assert!(said.contains(told), "{said}");
 }

@@ -53,6 +53,11 @@ fn judge(peers: &Peers<'_>) -> Judgement {
         "rate"
     };
     let severity = severity(own).filter(|_| own.is_significant);
+    let measured = peers.point().map_or(0, |point| point.trials.len());
+    if rounds.len() < 2 && measured > 1 {
+        // By itself a round would be accused for what it measured.
+        return Judgement::too_disturbed(rounds.len(), measured);
+    }
     if rounds.len() < 2 {
         let Some(severity) = severity else {
             return Judgement::Silent;

@@ -124,12 +124,12 @@ impl Limit {
             Crossed::Within => format!("{self} holds: {label}, {place}"),
             Crossed::Inconclusive => {
                 let why = match row.estimate.as_ref().and_then(|found| found.interval) {
-                    Some(_) if row.bound().is_some() => "the generator was the limit",
+                    Some(_) if row.bound().is_some() => "a value is only a bound",
                     Some(_) => "the interval reaches to both sides of it",
                     None if row.answer == Answer::Single => {
                         "one trial each has no interval; give folders of several"
                     }
-                    None => "there is no interval",
+                    None => row.forbidden.as_deref().unwrap_or("there is no interval"),
                 };
                 format!("{self} is inconclusive: {label}, {place}: {why}")
             }

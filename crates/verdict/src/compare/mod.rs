@@ -11,7 +11,7 @@ mod limit;
 mod metric;
 mod side;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -104,6 +104,9 @@ pub struct Row {
     /// they were first measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unspoilt: Option<usize>,
+    /// Why the two cannot be compared, where rules forbid it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forbidden: Option<String>,
     /// The answer in words.
     pub text: String,
 }
@@ -111,18 +114,20 @@ pub struct Row {
 /// One side of a row: the number that a report of this result alone has at that place.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Value {
-    /// The median of the rounds that count; of all as they were first measured where none does.
+    /// The median of the rounds that nothing spoilt; of all as they were first measured where there
+    /// are none.
     pub median: f64,
     /// Rounds that count.
     pub rounds: usize,
-    /// Rounds that are left out: their claim is invalid, or something else spoilt them.
+    /// Rounds that are left out, because something else spoilt them.
     pub left_out: usize,
-    /// Whether the generator was the limit: the true value is at least this.
+    /// Whether the true value is at least this: the generator set the rate, or too few requests got
+    /// an answer.
     pub at_least: bool,
 }
 
 impl Row {
-    /// Which side's value is a bound, because the generator was its limit.
+    /// Which side's value is a bound.
     pub fn bound(&self) -> Option<&'static str> {
         match (self.a.at_least, self.b.at_least) {
             (false, false) => None,
@@ -257,9 +262,12 @@ struct Draft<'a> {
     metric: &'static Metric,
     sides: [Value; 2],
     estimate: Option<Estimate>,
+    forbidden: Option<String>,
     unspoilt: Option<usize>,
-    /// Of each side the rounds that the estimate leaves out.
+    /// Of each side the rounds that the estimate leaves out, and those that it rests on although a
+    /// rule objects to them.
     left_out: [usize; 2],
+    objected: [usize; 2],
     is_declared: bool,
 }
 
@@ -291,10 +299,13 @@ impl<'a> Draft<'a> {
             metric: &METRICS[*metric],
             sides: [value(a), value(b)],
             estimate: compare(&a.unspoilt, &b.unspoilt),
+            forbidden: None,
             unspoilt: None,
-            left_out: [a, b].map(|side| side.unspoilt.struck.len()),
+            left_out: [a, b].map(|side| side.left_out),
+            objected: [0; 2],
             is_declared: declared.is_some(),
         };
+        let mut taken = [a, b].map(|side| &side.unspoilt);
         let unspoilt = rounds(&draft.estimate);
         if unspoilt < needed {
             let of_all = compare(&a.first, &b.first);
@@ -304,9 +315,13 @@ impl<'a> Draft<'a> {
                 }
                 draft.estimate = of_all;
                 draft.unspoilt = Some(unspoilt);
-                draft.left_out = [a, b].map(|side| side.first.struck.len());
+                draft.left_out = [0; 2];
+                taken = [a, b].map(|side| &side.first);
             }
         }
+        draft.objected = taken.map(Rounds::objected);
+        draft.forbidden = forbidden(taken, is_paired);
+        draft.estimate.take_if(|_| draft.forbidden.is_some());
         draft
     }
 
@@ -343,9 +358,10 @@ impl<'a> Draft<'a> {
             is_declared: self.is_declared,
             answer,
             unspoilt: self.unspoilt,
+            forbidden: self.forbidden,
             text: String::new(),
         };
-        row.text = text(&row, rounds, self.left_out, family);
+        row.text = text(&row, rounds, [self.left_out, self.objected], family);
         row
     }
 }
@@ -354,20 +370,28 @@ impl<'a> Draft<'a> {
 fn value(of: &Values) -> Value {
     let counted = &of.unspoilt.counted;
     let mut shown = match counted.is_empty() {
-        true => of.all.counted.clone(),
+        true => of.first.counted.clone(),
         false => counted.clone(),
     };
     shown.sort_by(f64::total_cmp);
     Value {
         median: median(&shown).unwrap_or(f64::NAN),
         rounds: counted.len(),
-        left_out: of.unspoilt.struck.len(),
+        left_out: of.left_out,
         at_least: of.unspoilt.is_bound,
     }
 }
 
 /// The answer from so many `rounds`, or why there is none.
-fn text(row: &Row, rounds: usize, left_out: [usize; 2], family: &Family) -> String {
+fn text(
+    row: &Row,
+    rounds: usize,
+    [left_out, objected]: [[usize; 2]; 2],
+    family: &Family,
+) -> String {
+    if let Some(why) = &row.forbidden {
+        return format!("no answer: {why}");
+    }
     if row.estimate.is_none() {
         let who = match (row.a.rounds, row.b.rounds) {
             (0, 0) => "A and B",
@@ -375,12 +399,17 @@ fn text(row: &Row, rounds: usize, left_out: [usize; 2], family: &Family) -> Stri
             (_, 0) => "B",
             _ => return "no answer: A and B have no round in common that counts".to_owned(),
         };
-        return format!("no answer: every round of {who} is invalid or disturbed");
+        return format!("no answer: every round of {who} is disturbed");
     }
     if let Some(who) = row.bound() {
-        return format!(
-            "no answer: the generator was the limit of {who}, so its rate is only a bound"
-        );
+        return match row.quantity {
+            Quantity::PerSecond => format!(
+                "no answer: the generator was the limit of {who}, so its rate is only a bound"
+            ),
+            _ => format!(
+                "no answer: too few requests of {who} were answered for more than a lower bound"
+            ),
+        };
     }
     let mut text = match row.answer {
         Answer::Undeclared => row.precision.text(),
@@ -398,16 +427,36 @@ fn text(row: &Row, rounds: usize, left_out: [usize; 2], family: &Family) -> Stri
             ));
         }
     }
-    let sides: Vec<String> = [("A", left_out[0]), ("B", left_out[1])]
-        .into_iter()
-        .filter(|(_, left_out)| *left_out > 0)
-        .map(|(side, left_out)| format!("{} of {side}", words::plural(left_out as u64, "round")))
-        .collect();
-    if !sides.is_empty() {
-        let sides = words::list(&sides);
-        text.push_str(&format!("; {sides} left out as invalid or disturbed"));
+    for ([a, b], what) in [
+        (left_out, "left out as disturbed"),
+        (objected, "counted although a rule objects"),
+    ] {
+        let sides = [("A", a), ("B", b)].into_iter();
+        let sides: Vec<String> = sides
+            .filter(|(_, rounds)| *rounds > 0)
+            .map(|(side, rounds)| format!("{} of {side}", words::plural(rounds as u64, "round")))
+            .collect();
+        if !sides.is_empty() {
+            text.push_str(&format!("; {} {what}", words::list(&sides)));
+        }
     }
     text
+}
+
+/// Why rules forbid to compare these rounds of A and of B: one of them has no result, or they are
+/// of one lab and were not measured alike.
+fn forbidden(sides: [&Rounds; 2], is_paired: bool) -> Option<String> {
+    let found = |is_about_both: bool| {
+        let mut each = ["A", "B"].into_iter().zip(sides);
+        each.find_map(|(side, rounds)| Some((side, rounds.objection(is_about_both)?)))
+    };
+    let list = |rules: BTreeSet<&str>| words::list(&rules.into_iter().collect::<Vec<_>>());
+    if let Some((side, rules)) = found(false) {
+        let rules = list(rules);
+        return Some(format!("most rounds of {side} are invalid ({rules})"));
+    }
+    let (_, rules) = found(true).filter(|_| is_paired)?;
+    Some(format!("A and B were not measured alike ({})", list(rules)))
 }
 
 /// As people read it: `nginx, 7-byte file, 64 connections`.

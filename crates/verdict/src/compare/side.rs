@@ -6,13 +6,14 @@ use model::finding::{Status, Verdict};
 use model::point::{Point, RATE, Value};
 use model::probe::{AxisKind, ProbeResult};
 use model::record::page_times;
-use model::{Distribution, Execution, Manifest, PointId, Trial};
+use model::{Claim, Distribution, Execution, Manifest, PointId, Trial};
 
 use super::facts::{self, Facts};
 use super::metric::METRICS;
-use crate::judge::is_bound;
+use crate::analysis::are_mostly_struck;
+use crate::judge::{is_about_likeness, is_bound, is_disturbance};
 use crate::set::TrialSet;
-use crate::summary::{Reading, cpu_per_request, median, read};
+use crate::summary::{cpu_per_request, median, read};
 
 /// What wrote a result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize)]
@@ -48,33 +49,51 @@ pub(super) struct Values {
     pub(super) unspoilt: Rounds,
     /// Of each round what was measured first, spoilt or not.
     pub(super) first: Rounds,
-    /// Of each round what was measured first, whatever it is worth.
-    pub(super) all: Rounds,
+    /// Rounds that something spoilt and that were not measured again.
+    pub(super) left_out: usize,
 }
 
-/// The rounds of a spot, by one way to say which of them count.
+/// The rounds of a spot, by one way to say which of them count, which never looks at a result.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
-    /// Those that count.
+    /// Their values.
     pub(super) counted: Vec<f64>,
     /// The same by round, where they are of an experiment.
     pub(super) by_round: BTreeMap<u32, f64>,
-    /// Those that do not.
-    pub(super) struck: Vec<f64>,
-    /// Whether the generator was the limit in one that counts.
+    /// Whether the true value is at least that in one of them.
     pub(super) is_bound: bool,
+    /// How many were measured, and of those to which a rule objects, the rule.
+    trials: usize,
+    struck_by: Vec<String>,
+    pub(super) unlike_by: Vec<String>,
     /// What several groups share is measured several times in a round, and is one round.
     measured: BTreeMap<usize, Vec<f64>>,
 }
 
 impl Rounds {
-    fn add(&mut self, round: usize, value: f64, counts: bool, is_bound: bool) {
-        if !counts {
-            self.struck.push(value);
-            return;
-        }
-        self.measured.entry(round).or_default().push(value);
-        self.is_bound |= is_bound;
+    fn add(&mut self, round: usize, trial: &Kept, of: &Judged<'_>) {
+        self.measured.entry(round).or_default().push(of.value);
+        self.is_bound |= of.is_bound;
+        self.trials += 1;
+        self.struck_by.extend(trial.struck_by(of));
+        let unlike = trial.forbidding(of.verdict, Claim::Comparison, is_about_likeness);
+        self.unlike_by.extend(unlike);
+    }
+
+    /// The rules that forbid what more than half of them say, or that more than half are held
+    /// against those of another server, where so many are.
+    pub(super) fn objection(&self, is_about_both: bool) -> Option<BTreeSet<&str>> {
+        let rules = match is_about_both {
+            true => &self.unlike_by,
+            false => &self.struck_by,
+        };
+        are_mostly_struck(rules.len(), self.trials - rules.len())
+            .then(|| rules.iter().map(String::as_str).collect())
+    }
+
+    /// How many count although a rule objects to them.
+    pub(super) fn objected(&self) -> usize {
+        self.struck_by.len()
     }
 
     /// One value for each round.
@@ -108,8 +127,13 @@ pub struct Side {
     passes: BTreeMap<(Spot, usize), Vec<f64>>,
 }
 
-/// A spot in one round and group, and the position of a metric.
-type Measured<'a> = (&'a Spot, Option<(u32, u32)>, usize);
+/// One value, and what the rules say of its trial.
+struct Judged<'a> {
+    verdict: &'a Verdict,
+    position: usize,
+    value: f64,
+    is_bound: bool,
+}
 
 /// What is kept of one trial.
 #[derive(Clone, Debug)]
@@ -119,7 +143,7 @@ struct Kept {
     place: Option<(u32, u32, u32)>,
     is_void: bool,
     is_open_loop: bool,
-    values: [Option<f64>; METRICS.len()],
+    values: [Option<Measured>; METRICS.len()],
 }
 
 impl Side {
@@ -259,53 +283,43 @@ impl Side {
             values.unspoilt.counted.clone_from(passes);
         }
         let verdicts = self.set.verdicts();
-        let struck = self.struck(&verdicts);
+        let mut left_out = Vec::new();
         for (number, (trial, verdict)) in self.trials.iter().zip(&verdicts).enumerate() {
             let is_last = !self.is_repeated(trial);
             let is_first = trial.place.is_none_or(|(_, _, attempt)| attempt == 0);
             let round = trial.place.map_or(number, |(round, ..)| round as usize);
-            for (position, value) in trial.values.iter().enumerate() {
-                let Some(value) = value.filter(|value| value.is_finite()) else {
+            for (position, measured) in trial.values.iter().enumerate() {
+                let Some(found) = measured.filter(|found| found.value.is_finite()) else {
                     continue;
                 };
-                let values = all.entry((trial.spot.clone(), position)).or_default();
-                let is_bound = bounds(verdict, position);
-                let is_sound = trial.is_sound(verdict, position);
-                if is_last {
-                    let counts = is_sound && !trial.is_void;
-                    values.unspoilt.add(round, value, counts, is_bound);
+                let of = Judged {
+                    verdict,
+                    position,
+                    value: found.value,
+                    is_bound: found.is_bound || bounds(verdict, position),
+                };
+                let key = (trial.spot.clone(), position);
+                if is_last && trial.is_void {
+                    left_out.push(key.clone());
+                } else if is_last {
+                    let values = all.entry(key.clone()).or_default();
+                    values.unspoilt.add(round, trial, &of);
                 }
                 if is_first {
-                    let counts = (is_sound || trial.is_void)
-                        && !struck.contains(&(&trial.spot, trial.place_in_round(), position));
-                    values.first.add(round, value, counts, is_bound);
-                    values.all.add(round, value, true, is_bound);
+                    all.entry(key).or_default().first.add(round, trial, &of);
                 }
+            }
+        }
+        for key in left_out {
+            if let Some(values) = all.get_mut(&key) {
+                values.left_out += 1;
             }
         }
         for values in all.values_mut() {
             values.unspoilt.finish();
             values.first.finish();
-            values.all.finish();
         }
         all
-    }
-
-    /// The rounds in which some attempt that nothing spoilt is no result, by spot and metric: what
-    /// was measured first is none either, for the server is as it was.
-    fn struck(&self, verdicts: &[Verdict]) -> BTreeSet<Measured<'_>> {
-        let mut struck = BTreeSet::new();
-        for (trial, verdict) in self.trials.iter().zip(verdicts) {
-            if trial.is_void || trial.place.is_none() {
-                continue;
-            }
-            for position in 0..METRICS.len() {
-                if !trial.is_sound(verdict, position) {
-                    struck.insert((&trial.spot, trial.place_in_round(), position));
-                }
-            }
-        }
-        struck
     }
 
     /// Whether its cell was measured again in the same round.
@@ -323,26 +337,34 @@ impl Side {
 }
 
 impl Kept {
-    /// Round and group, where it has any.
-    fn place_in_round(&self) -> Option<(u32, u32)> {
-        self.place.map(|(round, group, _)| (round, group))
+    /// The rule that forbids the value of a metric, if one does.
+    fn struck_by(&self, of: &Judged<'_>) -> Option<String> {
+        let claim = METRICS[of.position].claims[usize::from(self.is_open_loop)];
+        self.forbidding(of.verdict, claim, |_| true)
+            .filter(|_| !bounds(of.verdict, of.position))
     }
 
-    /// Whether the verdict lets the value of the metric at `position` stand.
-    fn is_sound(&self, verdict: &Verdict, position: usize) -> bool {
-        let claim = METRICS[position].claims[usize::from(self.is_open_loop)];
-        !is_invalid(verdict, claim) || bounds(verdict, position)
+    /// The rule, one of those that are meant, that forbids what rests on `claim`; of a trial that
+    /// something spoilt one that does not tell who did.
+    fn forbidding(
+        &self,
+        verdict: &Verdict,
+        claim: Claim,
+        is_meant: fn(&str) -> bool,
+    ) -> Option<String> {
+        let (_, worth) = verdict.claims.iter().find(|(other, _)| **other == claim)?;
+        let rules = worth
+            .because
+            .iter()
+            .filter(|_| worth.status == Status::Invalid);
+        let mut rules = rules.filter(|rule| !(self.is_void && is_disturbance(rule)));
+        rules.find(|rule| is_meant(rule)).cloned()
     }
 }
 
 /// Whether the generator was the limit of the metric at `position`.
 fn bounds(verdict: &Verdict, position: usize) -> bool {
     METRICS[position].name == "rate" && is_bound(verdict)
-}
-
-fn is_invalid(verdict: &Verdict, claim: model::Claim) -> bool {
-    let worth = verdict.claims.iter().find(|(other, _)| **other == claim);
-    worth.is_some_and(|(_, worth)| worth.status == Status::Invalid)
 }
 
 fn spot(point: &Point, trial: &Trial) -> Spot {
@@ -357,25 +379,38 @@ fn spot(point: &Point, trial: &Trial) -> Spot {
     }
 }
 
+/// A value of a trial.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    value: f64,
+    /// Whether the true one is at least that.
+    is_bound: bool,
+}
+
 /// The values of one trial, in the order of the metrics.
 #[expect(clippy::cast_precision_loss, reason = "bytes of memory, below 2^53")]
-fn values(trial: &Trial) -> [Option<f64>; METRICS.len()] {
+fn values(trial: &Trial) -> [Option<Measured>; METRICS.len()] {
     let record = &trial.record;
-    let of = |times: &Distribution, q: f64| match read(times, q) {
-        Reading::Value(span) => Some(span.as_us_f64()),
-        Reading::Censored | Reading::TooFew => None,
+    let of = |times: &Distribution, q: f64| {
+        let (span, is_bound) = read(times, q).at_least(times, trial.plan.timeout)?;
+        let value = span.as_us_f64();
+        Some(Measured { value, is_bound })
     };
     let quantile = |q: f64| of(&record.response_time, q);
+    let exact = |value: f64| {
+        let is_bound = false;
+        Some(Measured { value, is_bound })
+    };
     let pages = page_times(&record.pages);
     let server = trial.usage.server.as_ref();
     METRICS.map(|metric| match metric.name {
-        "rate" => Some(record.achieved_rate),
-        "cpu" => cpu_per_request(trial).map(|cpu| cpu.total_us),
+        "rate" => exact(record.achieved_rate),
+        "cpu" => exact(cpu_per_request(trial)?.total_us),
         "p50" => quantile(0.5),
         "p99" => quantile(0.99),
         "page_p50" => of(pages.as_ref()?, 0.5),
         "page_p99" => of(pages.as_ref()?, 0.99),
-        "memory" => server?.memory_pss.map(|bytes| bytes.count() as f64),
+        "memory" => exact(server?.memory_pss?.count() as f64),
         _ => None,
     })
 }

@@ -127,7 +127,7 @@ fn too_few_rounds_say_how_many_are_needed() {
 }
 
 #[test]
-fn rounds_whose_claim_is_invalid_do_not_count() {
+fn rounds_whose_claim_is_invalid_count_and_are_told() {
     let mut spoilt = heat(2, 1.0, 8);
     for trial in &mut spoilt {
         let point = trial.point.as_ref().unwrap();
@@ -141,11 +141,11 @@ fn rounds_whose_claim_is_invalid_do_not_count() {
     }
     let compared = labs(&heat(1, 1.0, 8), &spoilt);
     let nginx = row(&compared, "nginx, seven-bytes, 64 connections", "rate");
-    assert_eq!((nginx.b.rounds, nginx.b.left_out), (6, 2), "{nginx:?}");
+    assert_eq!((nginx.b.rounds, nginx.b.left_out), (8, 0), "{nginx:?}");
     assert!(
         nginx
             .text
-            .ends_with("; 2 rounds of B left out as invalid or disturbed"),
+            .ends_with("; 2 rounds of B counted although a rule objects"),
         "{}",
         nginx.text
     );
@@ -425,6 +425,35 @@ fn spoilt_rounds_count_where_the_others_are_too_few() {
     assert!(limit.text(&few, Crossed::Beyond).contains("failed"));
 }
 
+/// Two servers of one lab whose claim to be compared is invalid have no ratio to fail by; the same
+/// server of two labs has one.
+#[test]
+fn what_was_not_measured_alike_is_not_compared_within_a_lab() {
+    let told = |rules: &str| {
+        let side = |label: &str| {
+            let mut side = Side::of_server(label, "server");
+            for trial in heat(1, 1.0, 8) {
+                side.add(&trial);
+            }
+            side
+        };
+        let (one, other) = (side("nginx"), side("origin"));
+        let mut rounds = one.values();
+        for values in rounds.values_mut() {
+            values.unspoilt.unlike_by = vec![rules.to_owned(); 8];
+        }
+        let (key, ours) = rounds.iter().next().unwrap();
+        let theirs = other.values();
+        let draft = |is_paired| Draft::new(key, [ours, &theirs[key]], is_paired, None);
+        assert!(draft(false).estimate.is_some());
+        (draft(true).estimate, draft(true).forbidden)
+    };
+    let (estimate, forbidden) = told("HTTP-11");
+    assert_eq!(estimate, None);
+    let why = "A and B were not measured alike (HTTP-11)";
+    assert_eq!(forbidden.as_deref(), Some(why));
+}
+
 #[test]
 fn where_a_round_is_no_result_its_spoilt_attempt_is_none_either() {
     let place = "nginx, seven-bytes, 64 connections";
@@ -439,7 +468,14 @@ fn where_a_round_is_no_result_its_spoilt_attempt_is_none_either() {
     }
     other.extend(spoilt);
     let row = row(&labs(&one, &other), place, "rate").clone();
-    assert_eq!((row.unspoilt, row.b.rounds, row.b.left_out), (None, 0, 8));
+    assert_eq!((row.unspoilt, row.b.rounds, row.b.left_out), (None, 8, 0));
+    assert_eq!(row.estimate, None);
+    let why = "most rounds of B are invalid (GEN-13)";
+    assert_eq!(row.text, format!("no answer: {why}"));
+    let limit: Limit = "rate:+50%".parse().unwrap();
+    assert_eq!(limit.of(&row), Crossed::Inconclusive);
+    let said = limit.text(&row, Crossed::Inconclusive);
+    assert!(said.ends_with(why), "{said}");
 }
 
 #[test]

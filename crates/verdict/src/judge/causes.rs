@@ -71,12 +71,17 @@ fn take_over(cause: &mut Finding, of_it: Vec<Finding>) -> (Vec<String>, Vec<Find
     (told, back)
 }
 
+/// Whether `rule` tells who else had the CPUs: what it forbids is forbidden for that reason alone.
+pub fn is_disturbance(rule: &str) -> bool {
+    CAUSES.iter().any(|(cause, _)| *cause == rule)
+}
+
 /// Whether something that is neither generator nor server disturbed a trial that makes `claims`:
 /// whether a rule that knows why objected to one of them, beyond a note.
 pub(crate) fn is_disturbed(claims: &[Claim], answers: &[Option<Judgement>]) -> bool {
     let mut found = checks::ALL.iter().zip(answers);
     found.any(|(check, answer)| match answer {
-        Some(Judgement::Found(found)) if CAUSES.iter().any(|(cause, _)| *cause == check.id) => {
+        Some(Judgement::Found(found)) if is_disturbance(check.id) => {
             let touches = |claim: &Claim| found.severity_of(*claim) > Some(Severity::Note);
             claims.iter().any(touches)
         }

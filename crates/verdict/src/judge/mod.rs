@@ -13,10 +13,11 @@ use crate::checks;
 use crate::set::{Entry, Peers, TrialSet};
 
 pub(crate) use agents::judged;
+pub use causes::is_disturbance;
 pub(crate) use causes::is_disturbed;
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
-pub const SET: &str = "21";
+pub const SET: &str = "22";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {
@@ -66,12 +67,20 @@ const GENERATOR_LIMITS: [&str; 4] = ["GEN-01", "GEN-02", "GEN-04", "GEN-05"];
 
 /// Whether the rate is a lower bound: the generator set it, and no other rule forbids it.
 pub fn is_bound(verdict: &Verdict) -> bool {
-    let capacity = verdict.claims.get(&Claim::Capacity);
+    // Which of the two a trial claims depends on who set the rate.
+    let claims = [Claim::Capacity, Claim::Latency];
+    let load = claims.iter().find_map(|claim| verdict.claims.get(claim));
     let is_limit = |rule: &String| GENERATOR_LIMITS.contains(&rule.as_str());
     let stands = |worth: &ClaimVerdict| {
         worth.status != Status::Invalid || worth.because.iter().all(is_limit)
     };
-    verdict.generator_limited && capacity.is_none_or(stands)
+    verdict.generator_limited && load.is_none_or(stands)
+}
+
+/// Whether `rule`, where it objects to the claim comparison, says that servers were not measured
+/// alike. Too few rounds are no reason to think so: their ratio has no interval, and no answer.
+pub fn is_about_likeness(rule: &str) -> bool {
+    rule != "STA-02"
 }
 
 fn of_sum(peers: &Peers<'_>) -> Verdict {

@@ -48,6 +48,18 @@ pub enum Reading {
     Value(Span),
 }
 
+impl Reading {
+    /// What it was read as, or what it is at least, and whether it is that: a request that got no
+    /// answer would have had to wait longer than the `timeout`, and longer than any that got one.
+    pub fn at_least(self, of: &Distribution, timeout: Span) -> Option<(Span, bool)> {
+        match self {
+            Self::TooFew => None,
+            Self::Value(span) => Some((span, false)),
+            Self::Censored => Some((of.max().unwrap_or_default().max(timeout), true)),
+        }
+    }
+}
+
 /// Reads quantile `q` of `distribution`, if the sample carries it.
 pub fn read(distribution: &Distribution, q: f64) -> Reading {
     let all = distribution.count() + distribution.censored();
