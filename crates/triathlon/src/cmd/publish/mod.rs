@@ -80,9 +80,9 @@ impl Cleaned {
             }
         }
         let mut words = collector.finish();
-        prepare(bundle)?;
         let mut taken = BTreeSet::new();
         let mut digests = NewDigests::of(paths)?;
+        let mut files = Vec::with_capacity(texts.len());
         for (source, text) in texts {
             let clean = match source.path.extension() {
                 Some(ending) if ending == "json" => json(&text, &mut words)
@@ -91,8 +91,13 @@ impl Cleaned {
             };
             words.count_credentials(&text, &clean);
             let name = free_name(&source.name, &mut words, &mut taken);
-            write(&bundle.join(&name), clean.as_bytes())?;
             digests.note(&source.name, &text, &name, &clean);
+            files.push((name, clean));
+        }
+        // Nothing is written where some file cannot be published.
+        prepare(bundle)?;
+        for (name, clean) in files {
+            write(&bundle.join(name), clean.as_bytes())?;
         }
         digests.write(bundle)?;
         Ok(Self {
@@ -249,8 +254,8 @@ fn json(text: &str, words: &mut Words) -> anyhow::Result<String> {
     clean(&mut value, "", words);
     if is_trial {
         Trial::from_json(value.to_string().as_bytes()).context(
-            "a name that was to be replaced is also a word of the format; publish on a machine \
-             that does not have this name",
+            "a name that is to be replaced is also a word of the format: if --hide gives it, give \
+             another one; if it is a name of this machine, publish on a machine that has another",
         )?;
     }
     Ok(value.to_string() + "\n")
@@ -287,16 +292,23 @@ fn clean(value: &mut Value, key: &str, words: &mut Words) {
                 }
                 clean(&mut field, &name, words);
                 let is_setting = key == "sysctls";
-                let name = if is_setting {
-                    name
-                } else {
-                    words.replace_path(&name)
+                // A part of such a word is no name, but for a chance.
+                let is_kept = is_setting || (is_word_of_a_format(&name) && !words.has(&name));
+                let name = match is_kept {
+                    true => name,
+                    false => words.replace_path(&name),
                 };
                 fields.insert(name, field);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Whether a key looks as those of our files do: `response_time_ns`.
+fn is_word_of_a_format(key: &str) -> bool {
+    key.bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 /// What was replaced, and how often.
@@ -354,5 +366,30 @@ mod tests {
         let mut words = Collector::of_this_machine(&[hidden]).finish();
         let clean: Trial = serde_json::from_str(&json(&text, &mut words).unwrap()).unwrap();
         assert_eq!(clean.record.response_time, trial.record.response_time);
+    }
+
+    #[test]
+    fn a_word_inside_keys_of_the_format_is_left_alone_there() {
+        let mut trial = model::fixture::closed();
+        trial.verdict.findings = vec![model::Finding {
+            rule: "GEN-01".to_owned(),
+            name: "gen-thread-saturated".to_owned(),
+            severity: std::collections::BTreeMap::new(),
+            evidence: std::collections::BTreeMap::new(),
+            threshold: std::collections::BTreeMap::new(),
+            say: "The old threshold of the cold household.".to_owned(),
+            fix: Vec::new(),
+            source: "Policy".to_owned(),
+        }];
+        let text = serde_json::to_string(&trial).unwrap();
+        assert!(text.contains("\"threshold\""), "{text}");
+        let mut words = Collector::of_this_machine(&["old".to_owned()]).finish();
+        let clean: Trial = serde_json::from_str(&json(&text, &mut words).unwrap()).unwrap();
+        let say = &clean.verdict.findings[0].say;
+        assert!(!say.contains("old"), "{say}");
+        // A key that is the word as a whole may be a name.
+        let mut words = Collector::of_this_machine(&["alice".to_owned()]).finish();
+        let clean = json("{\"alice\":1,\"Alice's\":2,\"malice\":3}", &mut words).unwrap();
+        assert_eq!(clean, "{\"hidden-1\":1,\"hidden-1's\":2,\"malice\":3}\n");
     }
 }

@@ -266,6 +266,11 @@ impl Words {
         self.replace_names(&text)
     }
 
+    /// Whether this is a name that is replaced.
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.names.iter().any(|known| known.name == text)
+    }
+
     /// A text that is a path as a whole, blanks and all, if it is one below a home.
     pub(super) fn replace_path(&mut self, text: &str) -> String {
         let home = self.homes.iter().find(|home| {
