@@ -7,6 +7,7 @@ use model::point::{NETWORK, PLACEMENT, SOURCES, Value};
 use model::{Claim, Outcome, Status};
 use verdict::analysis::{Measure, Standing};
 use verdict::pairs::{Estimate, paired};
+use verdict::words;
 
 use super::Number;
 use crate::digests::{Cell, Run};
@@ -223,10 +224,11 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
         (_, true) => format!("{}/s", unit.show(value)),
         (_, false) => unit.show(value),
     };
-    let interval = found.interval;
+    let ends = found.interval.unzip();
+    let high = ends.1.filter(|_| !found.is_open_above);
     Ok(Number {
         value: show(found.median),
-        interval: interval.map(|(low, high)| format!("[{}, {}]", show(low), show(high))),
+        interval: words::interval((ends.0, high), show),
         place: format!("{}, {}", shown.name(), place(&cell)),
         standing: found.standing,
         status: Some(worth(&cell, claim)),
@@ -241,6 +243,9 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
 pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, String> {
     let one = Place::of(demand).cell(run)?;
     let other = Place::against(demand).cell_beside(&one, run)?;
+    if let Some(why) = unlike(&one, &other) {
+        return Err(why);
+    }
     let (ours, claim, _) = measure(&one, shown);
     let (theirs, _, _) = measure(&other, shown);
     let missing = |cell: &Cell<'_>| format!("not known here: {} of {}", shown.name(), place(cell));
@@ -249,8 +254,9 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
     let standing = match (in_a_ratio(&ours), in_a_ratio(&theirs)) {
         (Standing::AtLeast, Standing::AtLeast) => Standing::Struck,
         // A number that is at least so much, in terms of another, is at least so many times.
-        (Standing::AtLeast, standing) => standing.max(Standing::AtLeast),
-        // The other way round it is at most so many times, which no mark says.
+        (Standing::AtLeast, Standing::Struck) => Standing::Struck,
+        (Standing::AtLeast, _) => Standing::AtLeast,
+        // The other way round it is at most so many times, which its text says.
         (standing, Standing::AtLeast) => standing.max(Standing::Doubtful),
         (ours, theirs) => ours.max(theirs),
     };
@@ -261,10 +267,19 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
             place(&other)
         )
     })?;
-    let interval = estimate.interval;
+    let (low, high) = estimate
+        .interval
+        .map(|found| (found.low, found.high))
+        .unzip();
+    let low = low.filter(|_| !theirs.has_bounds);
+    let high = high.filter(|_| !ours.has_bounds);
+    let most = match (ours.has_bounds, theirs.has_bounds) {
+        (false, true) => "at most ",
+        _ => "",
+    };
     Ok(Number {
-        value: format!("{} ×", times(estimate.ratio)),
-        interval: interval.map(|found| format!("[{}, {}]", times(found.low), times(found.high))),
+        value: format!("{most}{} ×", times(estimate.ratio)),
+        interval: words::interval((low, high), times),
         place: format!(
             "{}, {}, relative to {}",
             shown.name(),
@@ -280,13 +295,24 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
     })
 }
 
+/// Why two rivals are not compared, where most rounds of one of them were not measured as those of
+/// the other were.
+fn unlike(one: &Cell<'_>, other: &Cell<'_>) -> Option<String> {
+    if !one.rounds[0].id.is_rival_of(&other.rounds[0].id) {
+        return None;
+    }
+    let rules = one.unlike().or_else(|| other.unlike())?;
+    let (one, other) = (place(one), place(other));
+    Some(format!("not measured alike ({rules}): {one}; {other}"))
+}
+
 /// How far a number may be believed as part of a ratio: what is a bound in one round is one in the
 /// ratio of that round, wherever the median lies.
 fn in_a_ratio(measure: &Measure) -> Standing {
-    let mut rounds = measure.rounds.iter();
-    match rounds.any(|(_, _, standing)| *standing == Standing::AtLeast) {
-        true => measure.standing.max(Standing::AtLeast),
-        false => measure.standing,
+    match measure.standing {
+        Standing::Struck => Standing::Struck,
+        _ if measure.has_bounds => Standing::AtLeast,
+        standing => standing,
     }
 }
 

@@ -65,9 +65,10 @@ pub(crate) fn brackets(compared: &Compared) -> Option<&'static str> {
 
 /// B in terms of A.
 pub(crate) fn ratio(row: &Row) -> String {
-    row.estimate
-        .as_ref()
-        .map_or_else(|| "–".to_owned(), |found| times(found.ratio))
+    row.estimate.as_ref().map_or_else(
+        || "–".to_owned(),
+        |found| format!("{}{}", row.bound_of_ratio(), times(found.ratio)),
+    )
 }
 
 /// Its interval with the probability at which it covers.
@@ -76,12 +77,13 @@ pub(crate) fn interval(row: &Row) -> String {
     interval.map_or_else(
         || "–".to_owned(),
         |found| {
-            format!(
-                "{} to {} ({:.1} %)",
-                times(found.low),
-                times(found.high),
-                found.coverage * 100.0
-            )
+            let covers = format!("({:.1} %)", found.coverage * 100.0);
+            match row.ends() {
+                (Some(low), Some(high)) => format!("{} to {} {covers}", times(low), times(high)),
+                (Some(low), None) => format!("from {} {covers}", times(low)),
+                (None, Some(high)) => format!("to {} {covers}", times(high)),
+                (None, None) => "–".to_owned(),
+            }
         },
     )
 }

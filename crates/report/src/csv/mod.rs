@@ -21,7 +21,7 @@ const FIRST: [(&str, &str); 4] = [
 ];
 
 /// The columns after those of the axes.
-const REST: [(&str, &str); 68] = [
+const REST: [(&str, &str); 69] = [
     ("round", "the round, from 1"),
     ("sequence", "position in the order of execution"),
     (
@@ -70,6 +70,11 @@ const REST: [(&str, &str); 68] = [
     ("response_time_p99_9_us", "the same"),
     ("response_time_p99_95_us", "the same"),
     ("response_time_p99_99_us", "the same"),
+    (
+        "response_time_bound_from",
+        "the first of these that is only a bound, because so many requests got no answer: the \
+         timeout, or the longest answer; empty where none is",
+    ),
     ("late_time_p99_us", "how late the generator itself was"),
     (
         "ok",
@@ -197,7 +202,10 @@ const REST: [(&str, &str); 68] = [
         "point_rate_low_per_s",
         "lower end of its 95 % interval; empty below six rounds",
     ),
-    ("point_rate_high_per_s", "upper end of it"),
+    (
+        "point_rate_high_per_s",
+        "upper end of it; empty where that is a bound, too",
+    ),
     ("point_rate_precision", "sharp, fair or rough"),
     (
         "point_server_cpu_us",
@@ -217,8 +225,16 @@ const REST: [(&str, &str); 68] = [
         "ratio",
         "rate (in an open loop: median response time) relative to the reference's, within rounds",
     ),
-    ("ratio_low", "lower end of its interval"),
-    ("ratio_high", "upper end of it"),
+    (
+        "ratio_low",
+        "lower end of its interval; empty where the reference's values are bounds, as the ratio is \
+         at most that",
+    ),
+    (
+        "ratio_high",
+        "upper end of it; empty where this server's values are bounds, as the ratio is at least \
+         that",
+    ),
     ("answer", "what may be said about the two"),
 ];
 
@@ -311,7 +327,11 @@ impl<'a> Analysis<'a> {
             number(rate.map(|rate| rate.median)),
             rate.map_or_else(String::new, least),
             number(interval.map(|(low, _)| low)),
-            number(interval.map(|(_, high)| high)),
+            number(
+                interval
+                    .filter(|_| rate.is_some_and(|rate| !rate.is_open_above))
+                    .map(|(_, high)| high),
+            ),
             word.unwrap_or_default().to_owned(),
             number(cpu.map(|cpu| cpu.median)),
             number(p50.as_ref().map(|p50| p50.median)),
@@ -333,12 +353,12 @@ impl<'a> Analysis<'a> {
             return Default::default();
         };
         let estimate = rival.estimate.as_ref();
-        let interval = estimate.and_then(|estimate| estimate.interval);
+        let (low, high) = rival.ends();
         [
             comparison.reference.server.clone(),
             number(estimate.map(|estimate| estimate.ratio)),
-            number(interval.map(|interval| interval.low)),
-            number(interval.map(|interval| interval.high)),
+            number(low),
+            number(high),
             comparison.answer(rival),
         ]
     }
@@ -362,6 +382,19 @@ fn resources(of: &Resources) -> [Option<f64>; 11] {
         of.generator_user_us,
         of.generator_system_us,
     ]
+}
+
+/// Response times, and the first of them that is a bound.
+fn times(digest: &Digest) -> Vec<String> {
+    let mut names = QUANTILES.iter().enumerate();
+    let times = names
+        .clone()
+        .map(|(n, _)| digest.response(n).map(|time| time.us));
+    let mut cells: Vec<String> = times.map(number).collect();
+    let is_bound = |n: usize| digest.response(n).is_some_and(|time| time.is_bound);
+    let first = names.find(|(n, _)| is_bound(*n));
+    cells.push(first.map_or_else(String::new, |(_, (_, name))| (*name).to_owned()));
+    cells
 }
 
 fn row(digest: &Digest, axes: &[&str], is_behind: [bool; 3]) -> Vec<String> {
@@ -400,12 +433,7 @@ fn row(digest: &Digest, axes: &[&str], is_behind: [bool; 3]) -> Vec<String> {
         flag(digest.generator_limited),
         number(Some(digest.goodput)),
     ]);
-    cells.extend(
-        QUANTILES
-            .iter()
-            .enumerate()
-            .map(|(n, _)| number(digest.response_us(n))),
-    );
+    cells.extend(times(digest));
     cells.extend([
         number(digest.late_p99_us),
         digest.outcomes[Outcome::Ok].to_string(),

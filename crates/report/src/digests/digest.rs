@@ -17,8 +17,7 @@ use model::trial::{Ceiling, Server};
 use model::usage::GroupUsage;
 use model::{Bytes, Claim, OutcomeCounts, Rate, Span, Status, Trial, Verdict};
 use verdict::analysis::{Round, Standing};
-use verdict::cause::takers;
-use verdict::summary::cpu_per_request;
+use verdict::{cause::takers, summary::cpu_per_request};
 use verdict::{is_about_likeness, is_bound, is_disturbance};
 
 use super::checked;
@@ -283,8 +282,11 @@ impl Digest {
 
     /// How far a time that rests on the trial's load may be believed.
     pub fn time_standing(&self, time: Time) -> Standing {
-        let standing = self.standing(self.load_claim());
-        standing.max(time.standing())
+        match self.standing(self.load_claim()) {
+            Standing::Struck => Standing::Struck,
+            _ if time.is_bound => Standing::AtLeast,
+            standing => standing,
+        }
     }
 
     /// Whether every claim that it makes is invalid.

@@ -74,7 +74,8 @@ impl<'a> Cell<'a> {
 
     /// Right answers per second.
     pub fn rate(&self) -> Option<Measure> {
-        self.measure(|digest| Some(digest.rate), Digest::rate_standing)
+        let is_bound = |digest: &Digest| digest.is_bound;
+        self.measure(|digest| Some(digest.rate), Digest::rate_standing, is_bound)
     }
 
     /// Whether `digest`, one of its trials, is one of those that its numbers are medians of.
@@ -84,17 +85,15 @@ impl<'a> Cell<'a> {
 
     /// Anything else that a trial has one of, resting on `claim`.
     pub fn value(&self, claim: Claim, value: impl Fn(&Digest) -> Option<f64>) -> Option<Measure> {
-        self.measure(value, |digest| digest.standing(claim))
+        self.measure(value, |digest| digest.standing(claim), |_| false)
     }
 
     /// A time that a trial has one of, or what it is at least.
     pub fn time(&self, time: impl Fn(&Digest) -> Option<Time>) -> Option<Measure> {
         self.measure(
             |digest| Some(time(digest)?.us),
-            |digest| match time(digest) {
-                Some(time) => digest.time_standing(time),
-                None => digest.standing(digest.load_claim()),
-            },
+            |digest| digest.standing(digest.load_claim()),
+            |digest| time(digest).is_some_and(|time| time.is_bound),
         )
     }
 
@@ -121,10 +120,8 @@ impl<'a> Cell<'a> {
         let claim = self.response_claim();
         self.measure(
             |digest| digest.recovery.map(|(seconds, _)| seconds),
-            |digest| match digest.recovery {
-                Some((_, false)) => digest.standing(claim).max(Standing::AtLeast),
-                _ => digest.standing(claim),
-            },
+            |digest| digest.standing(claim),
+            |digest| matches!(digest.recovery, Some((_, false))),
         )
     }
 
@@ -136,6 +133,7 @@ impl<'a> Cell<'a> {
         &self,
         value: impl Fn(&Digest) -> Option<f64>,
         standing: impl Fn(&Digest) -> Standing,
+        is_bound: impl Fn(&Digest) -> bool,
     ) -> Option<Measure> {
         let counting: Vec<&Digest> = self.counting().collect();
         let none_is_left = counting.iter().any(|digest| digest.is_left_out());
@@ -148,22 +146,26 @@ impl<'a> Cell<'a> {
             let each = digests.iter();
             let each = each.filter_map(|digest| {
                 let value = value(digest).filter(|value| value.is_finite())?;
-                Some((digest.round, value, level(standing(digest), is_struck)))
+                let level = match level(standing(digest), is_struck) {
+                    // What is drawn of it.
+                    Standing::Sound if is_bound(digest) => Standing::AtLeast,
+                    level => level,
+                };
+                Some(((digest.round, value, level), is_bound(digest)))
             });
-            each.collect::<Vec<_>>()
+            each.unzip::<_, _, Vec<_>, Vec<bool>>()
         };
-        let measured = of_rounds(&counting, |standing, is_struck| match standing {
+        let (measured, bounds) = of_rounds(&counting, |standing, is_struck| match standing {
             _ if is_struck => Standing::Struck,
             Standing::Struck => Standing::Doubtful,
             standing => standing,
         });
-        let mut measure = Measure::over(measured)?;
+        let mut measure = Measure::with_bounds(measured, &bounds)?;
         // Those that do not count are shown beside them.
         let others = self.rounds.iter().copied();
         let others: Vec<&Digest> = others.filter(|digest| !self.is_behind(digest)).collect();
-        measure
-            .rounds
-            .extend(of_rounds(&others, |_, _| Standing::Struck));
+        let (others, _) = of_rounds(&others, |_, _| Standing::Struck);
+        measure.rounds.extend(others);
         measure.rounds.sort_by_key(|(round, ..)| *round);
         Some(measure)
     }
@@ -234,6 +236,15 @@ impl<'a> Cell<'a> {
             Some(Status::Suspect) => Standing::Doubtful,
             Some(Status::Valid | Status::Unknown) | None => Standing::Sound,
         }
+    }
+
+    /// The rules that say of most rounds that they must not be held against those of others.
+    pub fn unlike(&self) -> Option<String> {
+        let rules: Vec<Option<&str>> = self.counting().map(|one| one.round().unlike_by).collect();
+        let found: BTreeSet<&str> = rules.iter().flatten().copied().collect();
+        let unlike = rules.iter().flatten().count();
+        let is_most = are_mostly_struck(unlike, rules.len() - unlike);
+        is_most.then(|| verdict::words::list(&found.into_iter().collect::<Vec<_>>()))
     }
 
     /// What the point is worth in all: the worst of its claims.

@@ -119,6 +119,23 @@ fn quantiles_beyond_the_timeout_count_as_longer_than_any() {
     assert_eq!(three.standing, Standing::Sound);
     assert!((three.median - longest).abs() < 1e-9, "{}", three.median);
     assert!(three.is_open_above);
+    // A rule that doubts those rounds leaves them bounds.
+    let mut trials = heat.trials();
+    for trial in &mut trials {
+        let count = trial.record.response_time.count();
+        trial.record.response_time.record_censored_n(count + 1);
+    }
+    let mut run = of_trials(&trials);
+    run.judge(&verdict::judge_set(&trials));
+    for digest in &mut run.digests {
+        digest
+            .claims
+            .insert(model::Claim::Capacity, (Status::Suspect, false));
+    }
+    let doubted = run.cells("seven-bytes")[0].response(0).unwrap().measure;
+    assert_eq!(doubted.standing, Standing::AtLeast);
+    let csv = crate::csv::rows(&[&run]);
+    assert!(csv.contains(",p50,"), "{csv}");
     let (four, _, timeout) = of(4);
     assert_eq!(four.standing, Standing::AtLeast);
     assert!((four.median - timeout).abs() < 1e-9, "{}", four.median);

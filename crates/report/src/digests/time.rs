@@ -1,7 +1,6 @@
 //! Times of a trial, or what they are at least.
 
 use model::{Distribution, Span};
-use verdict::analysis::Standing;
 use verdict::summary::read;
 
 use super::QUANTILES;
@@ -19,14 +18,6 @@ impl Time {
     /// In microseconds; none of what is only a bound.
     pub(super) fn exact(self) -> Option<f64> {
         (!self.is_bound).then_some(self.us)
-    }
-
-    /// How far it may be believed by itself.
-    pub(super) const fn standing(self) -> Standing {
-        match self.is_bound {
-            true => Standing::AtLeast,
-            false => Standing::Sound,
-        }
     }
 }
 

@@ -246,7 +246,7 @@ fn better(one: &Measure, other: &Measure) -> bool {
 fn reach_text(rate: &Measure) -> String {
     match rate.interval {
         None => "<span class=\"none\">–</span>".to_owned(),
-        Some((low, _)) if rate.is_open_above && rate.standing < Standing::Doubtful => {
+        Some((low, _)) if rate.is_open_above => {
             format!("from {}", Unit::PerSecond.show(low))
         }
         Some((low, high)) => {

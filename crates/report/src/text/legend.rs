@@ -10,7 +10,7 @@ pub(super) fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
          their medians; the answers above say which differences are more than chance",
     )];
     if has(" head ") {
-        let rate = "right answers per second; \">=\": the generator was the limit";
+        let rate = "right answers per second";
         legend.push(("rate/s", rate));
         let head = "headroom: how many times this rate the generator could have reached, in the \
                     worst round";
@@ -21,9 +21,13 @@ pub(super) fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
         let got = "right answers per second, of those that were asked for";
         legend.push(("got/s", got));
     }
-    if has(">=") && !has(" head ") {
-        let bound = "at least: of so many requests no answer came that more is not known";
+    if has(">=") {
+        let bound = "at least: the generator was the limit of a rate, or too few requests were \
+                     answered to say more of a time";
         legend.push((">=", bound));
+    }
+    if has("…]") {
+        legend.push(("…", "nobody knows where the interval ends"));
     }
     if has("*") {
         let some = "only some of the rounds have enough answers for this quantile";

@@ -90,9 +90,9 @@ impl Floor {
             Self::Known(found) => found,
             Self::Unknown { one, other } => {
                 return format!(
-                    "{one} and {other} are the same server twice, and too few rounds count for \
-                     both to tell by how much these may differ: what is told about others is held \
-                     against the margin alone."
+                    "{one} and {other} are the same server twice, and their ratio has no \
+                     interval: nobody knows by how much equal servers may differ here, and what is \
+                     told about others is held against the margin alone."
                 );
             }
         };

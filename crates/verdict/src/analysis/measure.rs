@@ -29,6 +29,8 @@ pub struct Measure {
     pub interval: Option<(f64, f64)>,
     /// Whether its upper end is a bound, above which nothing is known.
     pub is_open_above: bool,
+    /// Whether any value that counts is a bound.
+    pub has_bounds: bool,
     /// How sharp it is.
     pub precision: Precision,
     /// How far it may be believed.
@@ -43,12 +45,26 @@ impl Measure {
     /// by order statistics, which asks nothing of the distribution. What was measured several times
     /// in a round counts once, by its middle: it is one round.
     pub fn over(rounds: Vec<(u32, f64, Standing)>) -> Option<Self> {
+        let is_bound = |(.., standing): &(u32, f64, Standing)| *standing == Standing::AtLeast;
+        let bounds: Vec<bool> = rounds.iter().map(is_bound).collect();
+        Self::with_bounds(rounds, &bounds)
+    }
+
+    /// The same, where `bounds` says of each value whether the true one is at least that: a bound
+    /// stays one whatever rules say of its round.
+    pub fn with_bounds(rounds: Vec<(u32, f64, Standing)>, bounds: &[bool]) -> Option<Self> {
         let is_struck = |standing: Standing| standing == Standing::Struck;
         let all_struck = rounds.iter().all(|(_, _, standing)| is_struck(*standing));
         let counting = || {
             let each = rounds.iter();
             each.filter(|(_, _, standing)| all_struck || !is_struck(*standing))
         };
+        let bounds: Vec<f64> = rounds
+            .iter()
+            .zip(bounds)
+            .filter(|((.., standing), is_bound)| **is_bound && !is_struck(*standing))
+            .map(|((_, value, _), _)| *value)
+            .collect();
         let mut of_round: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (round, value, _) in counting() {
             of_round.entry(*round).or_default().push(*value);
@@ -59,9 +75,7 @@ impl Measure {
         }))?;
         let middle = summary.median;
         // A bound at or below the median makes the median a bound; above it, it does not.
-        let has_bound_below = |place: f64| {
-            counting().any(|(_, value, standing)| *standing == Standing::AtLeast && *value <= place)
-        };
+        let has_bound_below = |place: f64| bounds.iter().any(|bound| *bound <= place);
         // The median of an even number lies below the upper of the two in the middle.
         let is_bound = has_bound_below(summary.values[summary.values.len() / 2]);
         // One of three or more leaves their middle where it is, as for the worth of a point.
@@ -77,13 +91,18 @@ impl Measure {
             (false, false, true) => Standing::Doubtful,
             (false, false, false) => Standing::Sound,
         };
+        let interval = summary.interval;
+        let is_open_above = interval.is_some_and(|found| has_bound_below(found.high));
         Some(Self {
             median: middle,
-            interval: summary.interval.map(|found| (found.low, found.high)),
-            is_open_above: summary
-                .interval
-                .is_some_and(|found| has_bound_below(found.high)),
-            precision: Precision::of(&summary),
+            interval: interval.map(|found| (found.low, found.high)),
+            is_open_above,
+            has_bounds: !bounds.is_empty(),
+            precision: match is_open_above {
+                // Nobody knows how far it reaches.
+                true => Precision::unknown(),
+                false => Precision::of(&summary),
+            },
             standing,
             rounds,
         })
@@ -156,6 +175,18 @@ mod tests {
         assert_eq!(over(8).interval, Some((1.0, 8.0)));
         assert!(over(8).is_open_above && over(8).standing == Standing::Sound);
         assert!(!over(9).is_open_above);
+        assert_eq!(over(8).precision, Precision::unknown());
+    }
+
+    #[test]
+    fn a_bound_stays_one_where_a_rule_doubts_its_round() {
+        let rounds = (1..=6).map(|round| (round, 5.0, Standing::Doubtful));
+        let rounds: Vec<_> = rounds.collect();
+        let of = |is_bound| Measure::with_bounds(rounds.clone(), &[is_bound; 6]).unwrap();
+        assert_eq!(of(true).standing, Standing::AtLeast);
+        assert!(of(true).is_open_above && of(true).has_bounds);
+        assert_eq!(of(false).standing, Standing::Doubtful);
+        assert!(!of(false).is_open_above);
     }
 
     #[test]

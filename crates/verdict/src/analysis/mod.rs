@@ -221,6 +221,9 @@ impl Comparison {
     }
 
     fn bare_answer(&self, rival: &Rival) -> String {
+        if rival.estimate.is_none() {
+            return format!("no answer: {}", Self::why_apart(rival));
+        }
         let (more, less) = match self.quantity() {
             "rate" => ("faster", "slower"),
             _ => ("slower", "faster"),

@@ -380,13 +380,19 @@ impl Rival {
         Some(format!("{bound}{}", times(estimate.ratio)))
     }
 
-    /// `[1.72, 1.91]`; none below six rounds.
+    /// The ends of the interval that are known: none below six rounds, and none on the side of a
+    /// bound.
+    pub fn ends(&self) -> (Option<f64>, Option<f64>) {
+        let interval = self.estimate.as_ref().and_then(|found| found.interval);
+        let (ours, theirs) = self.bounds;
+        (
+            interval.filter(|_| !theirs).map(|interval| interval.low),
+            interval.filter(|_| !ours).map(|interval| interval.high),
+        )
+    }
+
+    /// `[1.72, 1.91]`, or `[1.72, …]` where there is no end above; none below six rounds.
     pub fn interval(&self) -> Option<String> {
-        let interval = self.estimate.as_ref()?.interval?;
-        Some(format!(
-            "[{}, {}]",
-            times(interval.low),
-            times(interval.high)
-        ))
+        words::interval(self.ends(), times)
     }
 }

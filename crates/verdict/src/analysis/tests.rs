@@ -467,6 +467,6 @@ fn twins_of_which_too_little_is_known_are_told() {
     };
     let comparison = compare(&rounds(&ids, 5), asked).remove(0);
     let said = comparison.certainty().join(" ");
-    let told = "nginx and nginx twin are the same server twice, and too few rounds count for both";
+    let told = "nginx and nginx twin are the same server twice, and their ratio has no interval";
     assert!(said.contains(told), "{said}");
 }

@@ -80,15 +80,18 @@ impl fmt::Display for Limit {
 impl Limit {
     /// What it says of `row`, which has its metric.
     pub fn of(&self, row: &Row) -> Crossed {
-        let interval = row.estimate.as_ref().and_then(|found| found.interval);
-        let (Some(interval), None) = (interval, row.bound()) else {
-            return Crossed::Inconclusive;
-        };
+        let (low, high) = row.ends();
         let limit = 1.0 + self.change;
         let (beyond, within) = if self.change.is_sign_negative() {
-            (interval.high < limit, interval.low >= limit)
+            (
+                high.is_some_and(|high| high < limit),
+                low.is_some_and(|low| low >= limit),
+            )
         } else {
-            (interval.low > limit, interval.high <= limit)
+            (
+                low.is_some_and(|low| low > limit),
+                high.is_some_and(|high| high <= limit),
+            )
         };
         match (beyond, within) {
             (true, _) => Crossed::Beyond,

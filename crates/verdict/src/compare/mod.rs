@@ -11,7 +11,7 @@ mod limit;
 mod metric;
 mod side;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -25,9 +25,8 @@ use crate::pairs::{
     Answer, Estimate, Family, Precision, Sample, declared_connections, paired, rounds_needed,
     rounds_needed_unpaired, unpaired,
 };
-use crate::summary::median;
 use crate::words;
-use side::{Rounds, Spot, Values};
+use side::{Rounds, Spot, Values, forbidden};
 
 /// The version of the JSON form.
 pub const FORMAT: u32 = 1;
@@ -107,6 +106,8 @@ pub struct Row {
     /// Why the two cannot be compared, where rules forbid it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forbidden: Option<String>,
+    /// Whether the ratio rests on bounds of A, and of B: then one end of its interval is not known.
+    pub bounds: [bool; 2],
     /// The answer in words.
     pub text: String,
 }
@@ -127,14 +128,33 @@ pub struct Value {
 }
 
 impl Row {
-    /// Which side's value is a bound.
-    pub fn bound(&self) -> Option<&'static str> {
-        match (self.a.at_least, self.b.at_least) {
-            (false, false) => None,
-            (true, false) => Some("A"),
-            (false, true) => Some("B"),
-            (true, true) => Some("A and B"),
+    /// Which side's values are bounds, as far as the ratio rests on them.
+    pub const fn bound(&self) -> Option<&'static str> {
+        match self.bounds {
+            [false, false] => None,
+            [true, false] => Some("A"),
+            [false, true] => Some("B"),
+            [true, true] => Some("A and B"),
         }
+    }
+
+    /// `at least ` or `at most `, where that is all that is known of the ratio.
+    pub const fn bound_of_ratio(&self) -> &'static str {
+        match self.bounds {
+            [false, true] => "at least ",
+            [true, false] => "at most ",
+            _ => "",
+        }
+    }
+
+    /// The ends of the interval that are known: none on the side of a bound.
+    pub fn ends(&self) -> (Option<f64>, Option<f64>) {
+        let interval = self.estimate.as_ref().and_then(|found| found.interval);
+        let [a, b] = self.bounds;
+        (
+            interval.filter(|_| !a).map(|interval| interval.low),
+            interval.filter(|_| !b).map(|interval| interval.high),
+        )
     }
 }
 
@@ -161,7 +181,7 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
     let asked: Vec<Option<&Estimate>> = drafts
         .iter()
         .filter(|draft| draft.is_declared)
-        .map(Draft::tested)
+        .map(|draft| draft.estimate.as_ref())
         .collect();
     let answers = family.answers(&asked);
     let rows: Vec<Row> = drafts
@@ -264,6 +284,8 @@ struct Draft<'a> {
     estimate: Option<Estimate>,
     forbidden: Option<String>,
     unspoilt: Option<usize>,
+    /// Whether the estimate rests on bounds, of each side.
+    bounds: [bool; 2],
     /// Of each side the rounds that the estimate leaves out, and those that it rests on although a
     /// rule objects to them.
     left_out: [usize; 2],
@@ -301,6 +323,7 @@ impl<'a> Draft<'a> {
             estimate: compare(&a.unspoilt, &b.unspoilt),
             forbidden: None,
             unspoilt: None,
+            bounds: [false; 2],
             left_out: [a, b].map(|side| side.left_out),
             objected: [0; 2],
             is_declared: declared.is_some(),
@@ -310,9 +333,6 @@ impl<'a> Draft<'a> {
         if unspoilt < needed {
             let of_all = compare(&a.first, &b.first);
             if rounds(&of_all) > unspoilt.max(1) {
-                for (shown, side) in draft.sides.iter_mut().zip([a, b]) {
-                    shown.at_least |= side.first.is_bound;
-                }
                 draft.estimate = of_all;
                 draft.unspoilt = Some(unspoilt);
                 draft.left_out = [0; 2];
@@ -320,15 +340,10 @@ impl<'a> Draft<'a> {
             }
         }
         draft.objected = taken.map(Rounds::objected);
+        draft.bounds = taken.map(Rounds::has_bounds);
         draft.forbidden = forbidden(taken, is_paired);
         draft.estimate.take_if(|_| draft.forbidden.is_some());
         draft
-    }
-
-    /// What the family tests; none where a side is a bound, or has no round that counts.
-    fn tested(&self) -> Option<&Estimate> {
-        let is_bound = self.sides.iter().any(|side| side.at_least);
-        self.estimate.as_ref().filter(|_| !is_bound)
     }
 
     fn finish(self, answer: Option<Answer>, family: &Family) -> Row {
@@ -337,9 +352,16 @@ impl<'a> Draft<'a> {
             .as_ref()
             .is_some_and(|found| found.interval.is_none())
             && self.sides.iter().all(|side| side.rounds == 1);
+        // What is at least X may be more, and nothing below it is known.
+        let is_known = |answer: &Answer| match self.bounds {
+            [false, false] => true,
+            [false, true] => *answer == Answer::More,
+            [true, false] => *answer == Answer::Less,
+            [true, true] => false,
+        };
         let answer = match answer {
             _ if is_single => Answer::Single,
-            Some(answer) if self.is_declared => answer,
+            Some(answer) if self.is_declared && is_known(&answer) => answer,
             _ => Answer::Undeclared,
         };
         let [a, b] = self.sides;
@@ -359,6 +381,7 @@ impl<'a> Draft<'a> {
             answer,
             unspoilt: self.unspoilt,
             forbidden: self.forbidden,
+            bounds: self.bounds,
             text: String::new(),
         };
         row.text = text(&row, rounds, [self.left_out, self.objected], family);
@@ -368,17 +391,15 @@ impl<'a> Draft<'a> {
 
 /// What is shown of a side does not depend on what it is compared with.
 fn value(of: &Values) -> Value {
-    let counted = &of.unspoilt.counted;
-    let mut shown = match counted.is_empty() {
-        true => of.first.counted.clone(),
-        false => counted.clone(),
-    };
-    shown.sort_by(f64::total_cmp);
+    let counted = of.unspoilt.median();
+    let (median, at_least) = counted
+        .or_else(|| of.first.median())
+        .unwrap_or((f64::NAN, false));
     Value {
-        median: median(&shown).unwrap_or(f64::NAN),
-        rounds: counted.len(),
+        median,
+        rounds: of.unspoilt.counted.len(),
         left_out: of.left_out,
-        at_least: of.unspoilt.is_bound,
+        at_least,
     }
 }
 
@@ -401,7 +422,8 @@ fn text(
         };
         return format!("no answer: every round of {who} is disturbed");
     }
-    if let Some(who) = row.bound() {
+    let is_answered = matches!(row.answer, Answer::More | Answer::Less);
+    if let Some(who) = row.bound().filter(|_| !is_answered) {
         return match row.quantity {
             Quantity::PerSecond => format!(
                 "no answer: the generator was the limit of {who}, so its rate is only a bound"
@@ -441,22 +463,6 @@ fn text(
         }
     }
     text
-}
-
-/// Why rules forbid to compare these rounds of A and of B: one of them has no result, or they are
-/// of one lab and were not measured alike.
-fn forbidden(sides: [&Rounds; 2], is_paired: bool) -> Option<String> {
-    let found = |is_about_both: bool| {
-        let mut each = ["A", "B"].into_iter().zip(sides);
-        each.find_map(|(side, rounds)| Some((side, rounds.objection(is_about_both)?)))
-    };
-    let list = |rules: BTreeSet<&str>| words::list(&rules.into_iter().collect::<Vec<_>>());
-    if let Some((side, rules)) = found(false) {
-        let rules = list(rules);
-        return Some(format!("most rounds of {side} are invalid ({rules})"));
-    }
-    let (_, rules) = found(true).filter(|_| is_paired)?;
-    Some(format!("A and B were not measured alike ({})", list(rules)))
 }
 
 /// As people read it: `nginx, 7-byte file, 64 connections`.

@@ -10,10 +10,11 @@ use model::{Claim, Distribution, Execution, Manifest, PointId, Trial};
 
 use super::facts::{self, Facts};
 use super::metric::METRICS;
-use crate::analysis::are_mostly_struck;
+use crate::analysis::{Measure, Standing, are_mostly_struck};
 use crate::judge::{is_about_likeness, is_bound, is_disturbance};
 use crate::set::TrialSet;
 use crate::summary::{cpu_per_request, median, read};
+use crate::words;
 
 /// What wrote a result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize)]
@@ -60,20 +61,20 @@ pub(super) struct Rounds {
     pub(super) counted: Vec<f64>,
     /// The same by round, where they are of an experiment.
     pub(super) by_round: BTreeMap<u32, f64>,
-    /// Whether the true value is at least that in one of them.
-    pub(super) is_bound: bool,
+    /// Of each of them, whether the true value is at least that.
+    bounds: Vec<bool>,
     /// How many were measured, and of those to which a rule objects, the rule.
     trials: usize,
     struck_by: Vec<String>,
     pub(super) unlike_by: Vec<String>,
     /// What several groups share is measured several times in a round, and is one round.
-    measured: BTreeMap<usize, Vec<f64>>,
+    measured: BTreeMap<usize, Vec<(f64, bool)>>,
 }
 
 impl Rounds {
     fn add(&mut self, round: usize, trial: &Kept, of: &Judged<'_>) {
-        self.measured.entry(round).or_default().push(of.value);
-        self.is_bound |= of.is_bound;
+        let value = (of.value, of.is_bound);
+        self.measured.entry(round).or_default().push(value);
         self.trials += 1;
         self.struck_by.extend(trial.struck_by(of));
         let unlike = trial.forbidding(of.verdict, Claim::Comparison, is_about_likeness);
@@ -91,6 +92,24 @@ impl Rounds {
             .then(|| rules.iter().map(String::as_str).collect())
     }
 
+    /// Whether some of them is a bound: then so is every ratio with them.
+    pub(super) fn has_bounds(&self) -> bool {
+        self.bounds.contains(&true)
+    }
+
+    /// Their median, and whether it is a bound: one at or below it makes it one.
+    pub(super) fn median(&self) -> Option<(f64, bool)> {
+        let bounds = self.counted.iter().zip(&self.bounds);
+        let level = |is_bound: bool| match is_bound {
+            true => Standing::AtLeast,
+            false => Standing::Sound,
+        };
+        let each = (0..).zip(bounds);
+        let rounds = each.map(|(round, (value, is_bound))| (round, *value, level(*is_bound)));
+        let measure = Measure::over(rounds.collect())?;
+        Some((measure.median, measure.standing == Standing::AtLeast))
+    }
+
     /// How many count although a rule objects to them.
     pub(super) fn objected(&self) -> usize {
         self.struck_by.len()
@@ -99,9 +118,12 @@ impl Rounds {
     /// One value for each round.
     fn finish(&mut self) {
         for (round, mut of_round) in std::mem::take(&mut self.measured) {
-            of_round.sort_by(f64::total_cmp);
-            if let Some(middle) = median(&of_round) {
+            of_round.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+            let values: Vec<f64> = of_round.iter().map(|(value, _)| *value).collect();
+            if let Some(middle) = median(&values) {
                 self.counted.push(middle);
+                self.bounds
+                    .push(of_round.iter().any(|(_, is_bound)| *is_bound));
                 let round = u32::try_from(round).unwrap_or(u32::MAX);
                 self.by_round.insert(round, middle);
             }
@@ -360,6 +382,22 @@ impl Kept {
         let mut rules = rules.filter(|rule| !(self.is_void && is_disturbance(rule)));
         rules.find(|rule| is_meant(rule)).cloned()
     }
+}
+
+/// Why rules forbid to compare these rounds of A and of B: one of them has no result, or they are
+/// of one lab and were not measured alike.
+pub(super) fn forbidden(sides: [&Rounds; 2], is_paired: bool) -> Option<String> {
+    let found = |is_about_both: bool| {
+        let mut each = ["A", "B"].into_iter().zip(sides);
+        each.find_map(|(side, rounds)| Some((side, rounds.objection(is_about_both)?)))
+    };
+    let list = |rules: BTreeSet<&str>| words::list(&rules.into_iter().collect::<Vec<_>>());
+    if let Some((side, rules)) = found(false) {
+        let rules = list(rules);
+        return Some(format!("most rounds of {side} are invalid ({rules})"));
+    }
+    let (_, rules) = found(true).filter(|_| is_paired)?;
+    Some(format!("A and B were not measured alike ({})", list(rules)))
 }
 
 /// Whether the generator was the limit of the metric at `position`.

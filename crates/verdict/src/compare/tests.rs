@@ -327,6 +327,47 @@ fn a_limit_fails_where_the_whole_interval_lies_beyond() {
     assert!(none.of_all(&rate_of(1.0)).is_empty());
 }
 
+/// A server that stopped answering within the timeout is slower by at least so much, and that is
+/// enough to fail by; how much faster the other one is nobody knows.
+#[test]
+fn a_limit_holds_what_is_certain_of_bounds() {
+    let place = "nginx, seven-bytes, 64 connections";
+    let unanswered = |rounds: u32| {
+        let mut trials = heat(2, 1.0, 8);
+        for trial in &mut trials {
+            if trial.point.as_ref().unwrap().round <= rounds {
+                let times = &mut trial.record.response_time;
+                times.record_censored_n(times.count() + 1);
+            }
+        }
+        trials
+    };
+    let (sound, bad) = (heat(1, 1.0, 8), unanswered(8));
+    let limit: Limit = "p50:+10%".parse().unwrap();
+    let worse = labs(&sound, &bad);
+    let worse = row(&worse, place, "p50");
+    assert_eq!(limit.of(worse), Crossed::Beyond);
+    assert!(worse.b.at_least && !worse.a.at_least);
+    assert_eq!((worse.bound(), worse.ends().1), (Some("B"), None));
+    assert!(
+        worse.text.starts_with("no answer: too few requests of B"),
+        "{}",
+        worse.text
+    );
+    let better = labs(&bad, &sound);
+    let better = row(&better, place, "p50");
+    assert_eq!(limit.of(better), Crossed::Within);
+    let gain: Limit = "p50:-10%".parse().unwrap();
+    assert_eq!(gain.of(better), Crossed::Beyond);
+    assert_eq!(gain.of(worse), Crossed::Within);
+    let both = labs(&bad, &bad);
+    assert_eq!(limit.of(row(&both, place, "p50")), Crossed::Inconclusive);
+    // A bound above the middle leaves the middle what it is; ratios with it are bounds.
+    let one = labs(&sound, &unanswered(1));
+    let one = row(&one, place, "p50");
+    assert!(!one.b.at_least && one.bound() == Some("B"));
+}
+
 #[test]
 fn a_limit_that_is_none_says_what_is_allowed() {
     for (text, why) in [

@@ -50,6 +50,15 @@ pub struct Precision {
 }
 
 impl Precision {
+    /// Of a number of whose interval one end is not known.
+    pub const fn unknown() -> Self {
+        Self {
+            sharpness: Sharpness::Rough,
+            half_width: Some(f64::INFINITY),
+            rounds_to_be_sharp: None,
+        }
+    }
+
     /// Of a median over rounds.
     pub fn of(rounds: &Rounds) -> Self {
         let width = match rounds.half_width() {
@@ -117,6 +126,7 @@ impl Precision {
 
     fn within(&self) -> String {
         match self.half_width {
+            Some(width) if width.is_infinite() => "nobody knows where its interval ends".to_owned(),
             Some(width) if width > FACTOR_MAX => "not known within a factor of ten".to_owned(),
             Some(width) => {
                 // Closer than anyone reads is not worth its digits.

@@ -7,6 +7,13 @@ use model::{Bytes, Record, Span};
 
 pub use crate::number::{all_but, count, plain as rate, share};
 
+/// `[1.72, 1.91]`, `[1.72, …]` where one end is not known; none where neither is.
+pub fn interval(ends: (Option<f64>, Option<f64>), show: impl Fn(f64) -> String) -> Option<String> {
+    let shown = |end: Option<f64>| end.map_or_else(|| "…".to_owned(), &show);
+    let (low, high) = ends;
+    (low.is_some() || high.is_some()).then(|| format!("[{}, {}]", shown(low), shown(high)))
+}
+
 /// At most so many outages are named; the others are counted.
 const OUTAGES_NAMED: usize = 3;
 
