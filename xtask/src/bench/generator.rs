@@ -90,6 +90,8 @@ pub(crate) enum Generator {
     TriathlonReadiness,
     TriathlonUring,
     Wrk,
+    /// At a rate far above what any server gives: it has no closed loop.
+    Zrk,
 }
 
 /// What the bare io_uring loop can do without: what it calls that, and what the table does.
@@ -102,6 +104,9 @@ pub(crate) const WITHOUT: [(&str, &str); 7] = [
     ("array", "an array of indexes"),
     ("ring", "the ring is not registered"),
 ];
+
+/// A rate far above what any server here gives, per second.
+pub(crate) const FAR_ABOVE: &str = "1000000";
 
 /// So many connections h2load makes where each carries one request.
 const HANDSHAKES: &str = "960";
@@ -121,6 +126,7 @@ impl Generator {
             Self::TriathlonReadiness => "triathlon load, readiness",
             Self::TriathlonUring => "triathlon load, io_uring",
             Self::Wrk => "wrk",
+            Self::Zrk => "zrk",
         }
     }
 
@@ -132,6 +138,7 @@ impl Generator {
             Self::Hey => ("hey", "hey"),
             Self::Wrk => ("wrk", "wrk"),
             Self::OhaHttp3 => ("oha", "oha"),
+            Self::Zrk => ("zrk", "zrk"),
             _ => return None,
         };
         find(program).is_none().then_some(package)
@@ -145,7 +152,8 @@ impl Generator {
             | Self::H2loadHttp2
             | Self::Hey
             | Self::OhaHttp3
-            | Self::Wrk => 0.0,
+            | Self::Wrk
+            | Self::Zrk => 0.0,
             Self::BareEpoll
             | Self::BareEpollDiscard
             | Self::BareUring
@@ -163,6 +171,7 @@ impl Generator {
             Self::H2load | Self::H2loadHttp2 => self.run_peer("h2load", task),
             Self::Hey => self.run_peer("hey", task),
             Self::OhaHttp3 => self.run_peer("oha", task),
+            Self::Zrk => self.run_peer("zrk", task),
             Self::BareEpoll => run_bare(programs, "bare_epoll", task, &[]),
             Self::BareEpollDiscard => run_bare(programs, "bare_epoll", task, &["--discard", "1"]),
             Self::BareUring => run_bare(programs, "bare_uring", task, &[]),
@@ -191,6 +200,9 @@ impl Generator {
             Self::Wrk => command
                 .args(["-t1", "-c", &connections, "-d", &seconds])
                 .args(ask.more),
+            Self::Zrk => command
+                .args(["-t1", "-c", &connections, "-d", &format!("{seconds}s")])
+                .args(["-R", FAR_ABOVE]),
             Self::Ab => command
                 .args((!is_brief).then_some("-k"))
                 .args(["-q", "-c", &connections, "-t", &seconds])
@@ -212,7 +224,7 @@ impl Generator {
         let text = output(&mut command).with_context(|| format!("{program} failed"))?;
         let cpu_us = children_cpu_us() - before;
         let rate = match self {
-            Self::Wrk | Self::Hey => number_after(&text, &["Requests/sec:"]),
+            Self::Wrk | Self::Hey | Self::Zrk => number_after(&text, &["Requests/sec:"]),
             // Over HTTP/3 it waits for 30 s when its time is over, and divides by that, too.
             Self::OhaHttp3 => number_after(&text, &["[200]"]).map(|count| count / seconds_f64),
             Self::Ab => number_after(&text, &["Requests per second:"]),

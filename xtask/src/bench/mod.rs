@@ -101,12 +101,12 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "http2-1",
-        "generators: a 7-byte file from nginx over HTTP/2 in clear, 64 connections, 1 stream",
+        "generators: a 7-byte file over HTTP/2 in clear, 64 connections, 1 stream",
         |setting| protocols::http2(setting, 1),
     ),
     (
         "http2-10",
-        "generators: a 7-byte file from nginx over HTTP/2 in clear, 64 connections, 10 streams",
+        "generators: a 7-byte file over HTTP/2 in clear, 64 connections, 10 streams",
         |setting| protocols::http2(setting, 10),
     ),
     (

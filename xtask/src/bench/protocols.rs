@@ -69,20 +69,25 @@ pub(super) fn handshakes(setting: &Setting) -> Result<()> {
     Ok(())
 }
 
+/// nginx sends head and content of an answer apart, origin together: what an answer costs those who
+/// ask depends on that.
 pub(super) fn http2(setting: &Setting, streams: u32) -> Result<()> {
     let speech = Speech::Http2(streams);
-    let Some(server) = nginx(setting, speech)? else {
-        return Ok(());
-    };
+    let (site, cpu) = (&setting.site, setting.server_cpu);
+    let origin = Server::origin(&setting.programs, site, cpu, None)?;
+    let servers = nginx(setting, speech)?.into_iter().chain([origin]);
     let everyone = [
         Generator::H2loadHttp2,
         Generator::TriathlonUring,
         Generator::TriathlonReadiness,
     ];
-    let measured = generators(setting, &server, Ask::of(PATH).over(speech), &everyone)?;
-    table(&measured, &["h2load"]);
-    let ours = Generator::TriathlonUring.name();
-    cpu_ratio(&measured, ours, Generator::H2loadHttp2.name(), Some(0.75));
+    for server in servers {
+        println!("  {}:", server.name);
+        let measured = generators(setting, &server, Ask::of(PATH).over(speech), &everyone)?;
+        table(&measured, &["h2load"]);
+        let ours = Generator::TriathlonUring.name();
+        cpu_ratio(&measured, ours, Generator::H2loadHttp2.name(), Some(0.75));
+    }
     Ok(())
 }
 

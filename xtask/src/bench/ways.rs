@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 
-use super::generator::{Ask, Generator};
+use super::generator::{Ask, FAR_ABOVE, Generator};
 use super::server::Server;
 use super::table::{cpu_ratio, rate_ratio, table};
 use super::{Contest, NULL_RESPONDER, Setting, contest};
@@ -146,20 +146,23 @@ pub(super) fn own_lua(setting: &Setting) -> Result<()> {
     Ok(())
 }
 
-/// More than any of these servers answers.
-const FAR_ABOVE: &str = "1000000";
-
 pub(super) fn ceiling(setting: &Setting) -> Result<()> {
     let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
     let open = words(&["--rate", FAR_ABOVE]);
     let (ours, ask) = (Generator::TriathlonUring, Ask::of("/"));
-    let contests = [
+    let mut contests = vec![
         ("open loop", ours, &server, ask.with(&open)),
         ("closed loop", ours, &server, ask),
     ];
+    match Generator::Zrk.missing() {
+        None => contests.push(("zrk, open loop", Generator::Zrk, &server, ask)),
+        // No package has it.
+        Some(_) => println!("  zrk is not installed (https://github.com/zoxy-io/zrk)"),
+    }
     let rows = contest(setting, &contests)?;
     table(&rows, &["closed loop"]);
     rate_ratio(&rows, "open loop", "closed loop", 0.95);
+    rate_ratio(&rows, "open loop", "zrk, open loop", 1.25);
     Ok(())
 }
 

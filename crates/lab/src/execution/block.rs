@@ -60,6 +60,7 @@ impl Lab<'_> {
         for slot in open {
             self.check_interrupt()?;
             if !lap.lost.contains(&slot.racer) {
+                self.store.set_aside(&progress.begin(slot))?;
                 self.run_slot(&mut lap, slot, ground, progress, standby)?;
             }
             progress.spend(share, block.attempt);
@@ -276,7 +277,7 @@ impl Lab<'_> {
         }
         (self.news)(&News::Trial {
             trial,
-            done: progress.done.len(),
+            done: progress.done(),
             all: progress.all,
             is_void,
             left: progress.left(),
@@ -330,10 +331,13 @@ impl Lab<'_> {
             Racer::Ceiling { cores, speech } => spoken(id.with(CORES, Value::Count(cores)), speech),
             Racer::Server(index) => {
                 let variant = &self.experiment.servers()[index];
-                let log = variant.access_log.name().to_owned();
-                let id = id
-                    .with(CORES, Value::Count(variant.cores))
-                    .with(ACCESS_LOG, Value::Word(log));
+                // Of a server that somebody else started nobody knows.
+                if variant.url.is_none() {
+                    let log = variant.access_log.name().to_owned();
+                    id = id
+                        .with(CORES, Value::Count(variant.cores))
+                        .with(ACCESS_LOG, Value::Word(log));
+                }
                 spoken(id, variant.speech)
             }
         };

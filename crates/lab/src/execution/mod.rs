@@ -70,6 +70,12 @@ pub enum News<'a> {
         /// What came of it.
         warming: &'a Warming,
     },
+    /// An earlier start was interrupted while servers were measured in turn: these trials of theirs
+    /// are measured again, next to those that are missing.
+    Cut {
+        /// How many there are.
+        trials: usize,
+    },
     /// The machine does not come to rest, and the next trial begins all the same.
     Restless(&'a Waited),
     /// A trial of a search for the capacity is stored.
@@ -195,6 +201,7 @@ impl Lab<'_> {
                 });
             }
         }
+        self.find_cut(&rounds, 0, &ground, &mut progress);
         for index in 0..rounds.len() {
             self.run_round(&rounds, index, &mut ground, &mut progress, is_resumed)?;
         }
@@ -205,16 +212,27 @@ impl Lab<'_> {
                 break;
             }
             spare.retain(&|slot| short.iter().any(|short| self.is_of(slot, short)));
+            let last = rounds.len();
             rounds.push(spare);
-            self.run_round(
-                &rounds,
-                rounds.len() - 1,
-                &mut ground,
-                &mut progress,
-                is_resumed,
-            )?;
+            self.find_cut(&rounds, last, &ground, &mut progress);
+            self.run_round(&rounds, last, &mut ground, &mut progress, is_resumed)?;
         }
         Ok(())
+    }
+
+    /// Finds what has to be measured again because an earlier start was interrupted, and tells it.
+    fn find_cut(
+        &mut self,
+        rounds: &[Round],
+        from: usize,
+        ground: &Ground,
+        progress: &mut Progress,
+    ) {
+        progress.find_cut(rounds, from, ground);
+        let trials = progress.to_be_set_aside();
+        if trials > 0 {
+            (self.news)(&News::Cut { trials });
+        }
     }
 
     fn workload(&self, slot: &Slot) -> &Workload {

@@ -10,9 +10,13 @@ use crate::sweep::{self, Block, Cell, Round, Slot};
 /// How far it is.
 pub(super) struct Progress {
     /// Sequence numbers of stored trials.
-    pub(super) done: BTreeSet<u32>,
+    done: BTreeSet<u32>,
     /// Those of them that something spoilt which was neither server nor generator.
-    pub(super) void: BTreeSet<u32>,
+    void: BTreeSet<u32>,
+    /// Of the slots of cells that an interruption cut in two, by sequence number, which cell each
+    /// belongs to. What is compared is measured next to each other, so such a cell is measured
+    /// again as a whole.
+    cut: BTreeMap<u32, usize>,
     /// Trials in all, with the repeats that are known to be needed.
     pub(super) all: usize,
     cost_left: Span,
@@ -33,6 +37,7 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(done: BTreeSet<u32>, void: BTreeSet<u32>, seed: u64) -> Self {
         Self {
+            cut: BTreeMap::new(),
             all: 0,
             cost_left: Span::ZERO,
             cost_done: Span::ZERO,
@@ -54,9 +59,54 @@ impl Progress {
         self.number
     }
 
-    /// What of an attempt can be measured and is not.
+    /// What of an attempt can be measured and is not, or has to be measured again.
     pub(super) fn is_open(&self, slot: &Slot, ground: &Ground) -> bool {
-        ground.installed(slot.racer).is_some() && !self.done.contains(&slot.sequence)
+        let is_done = self.done.contains(&slot.sequence) && !self.cut.contains_key(&slot.sequence);
+        ground.installed(slot.racer).is_some() && !is_done
+    }
+
+    /// Finds the cells of `rounds`, of which nothing was measured since this start, that an earlier
+    /// one left in two: with some of its trials, and without others that can be made.
+    pub(super) fn find_cut(&mut self, rounds: &[Round], from: usize, ground: &Ground) {
+        let can_be = |slot: &Slot| ground.installed(slot.racer).is_some();
+        for index in from..rounds.len() {
+            for attempt in 0..=sweep::REPEATS_MAX {
+                let blocks = self.attempt(rounds, index, attempt, ground);
+                let is_done = |sequence| self.done.contains(&sequence);
+                for cell in sweep::cut(&blocks, &is_done, &can_be) {
+                    let number = self.cut.values().max().map_or(0, |last| last + 1);
+                    self.cut
+                        .extend(cell.into_iter().map(|sequence| (sequence, number)));
+                }
+            }
+        }
+    }
+
+    /// Before a slot is measured: the trials of its cell that no longer count, because they were
+    /// made before an interruption. From now on they are open.
+    pub(super) fn begin(&mut self, slot: &Slot) -> BTreeSet<u32> {
+        let Some(cell) = self.cut.get(&slot.sequence).copied() else {
+            return BTreeSet::new();
+        };
+        let all: BTreeSet<u32> = self
+            .cut
+            .extract_if(.., |_, other| *other == cell)
+            .map(|(sequence, _)| sequence)
+            .collect();
+        self.done.retain(|sequence| !all.contains(sequence));
+        self.void.retain(|sequence| !all.contains(sequence));
+        all
+    }
+
+    /// Trials that are stored and count.
+    pub(super) fn done(&self) -> usize {
+        let is_whole = |sequence: &&u32| !self.cut.contains_key(sequence);
+        self.done.iter().filter(is_whole).count()
+    }
+
+    /// Trials that are stored and will be measured again because of an interruption.
+    pub(super) fn to_be_set_aside(&self) -> usize {
+        self.done.len() - self.done()
     }
 
     /// The blocks of an attempt at one of the rounds, if anything in them is open.
@@ -88,7 +138,7 @@ impl Progress {
 
     /// Counts what is left to do, in predicted time: repeats that are known to be needed, too.
     pub(super) fn plan(&mut self, experiment: &Experiment, rounds: &[Round], ground: &Ground) {
-        self.all = self.done.len();
+        self.all = self.done();
         self.cost_left = Span::ZERO;
         self.repeatable_left = Span::ZERO;
         self.repeatable_done = Span::ZERO;

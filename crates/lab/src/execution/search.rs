@@ -3,6 +3,8 @@
 //! Each trial of the search is stored for itself, with its verdict. What the server is compared by
 //! is one trial more, made at the rate that was found, which no result has chosen.
 
+use std::collections::BTreeSet;
+
 use model::Trial;
 use model::plan::Stop;
 use model::threshold::Threshold;
@@ -54,6 +56,8 @@ impl Lab<'_> {
                 None => Ok(trial),
             }
         };
+        // An interrupted search is made again from its beginning.
+        self.store.set_aside(&BTreeSet::from([slot.sequence]))?;
         let mut again = 0;
         let mut probe = |lab: &mut Self, rate: Option<Rate>, window: Span| {
             let mut trial = measure(lab, rate, window, true)?;

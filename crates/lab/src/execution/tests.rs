@@ -967,3 +967,96 @@ fn a_server_that_meets_its_objective_at_no_rate_is_a_row() {
     assert_eq!(gap.error, "not even 1/s meets the objective");
     assert!(gap.workload.is_some() && gap.round.is_some());
 }
+
+/// How many trials were set aside, and that the list of digests agrees with all files.
+fn set_aside(store: &Store) -> usize {
+    let differences = crate::store::digests::differences(store.directory()).unwrap();
+    assert_eq!(differences.sentences(), Vec::<String>::new());
+    match std::fs::read_dir(store.directory().join("interrupted")) {
+        Ok(files) => files.count(),
+        Err(_) => 0,
+    }
+}
+
+/// Runs `first`, which leaves some cells with one of their two trials, and goes on: whoever is
+/// compared was measured in one start.
+fn check_cells_are_whole(overrides: &[&str], first: &mut Fake, when: &str) -> usize {
+    let Some(bench) = needs_two_servers(overrides) else {
+        return 0;
+    };
+    let store = bench.store();
+    let (result, _) = bench.run(&store, first);
+    assert_eq!(result.is_err(), first.interrupt_at.is_some(), "{when}");
+    let before = sequences(&store);
+    let mut second = Fake {
+        kernels: vec!["the second start"],
+        ..Fake::default()
+    };
+    bench.run(&store, &mut second).0.unwrap();
+    let mut starts: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for trial in trials(&store) {
+        let id = trial.point.unwrap().id;
+        let start = trial.environment.kernel;
+        starts
+            .entry((id.workload, id.load))
+            .or_default()
+            .push(start);
+    }
+    assert_eq!(starts.len(), 4, "{when}");
+    for (cell, starts) in &starts {
+        assert_eq!(starts.len(), 2, "{when}: {cell:?}");
+        assert_eq!(starts[0], starts[1], "{when}: {cell:?}");
+    }
+    let aside = set_aside(&store);
+    assert!(aside <= 1 || overrides.contains(&"order=server"), "{when}");
+    let is_there = |one: &u32| sequences(&store).contains(one);
+    assert!(before.iter().all(is_there), "{when}");
+    // Nothing is left to do, and nothing is measured a third time.
+    let mut third = Fake {
+        kernels: vec!["the third start"],
+        ..Fake::default()
+    };
+    bench.run(&store, &mut third).0.unwrap();
+    let is_third = |trial: &Trial| trial.environment.kernel.as_deref() == Some("the third start");
+    assert!(!trials(&store).iter().any(is_third), "{when}");
+    assert_eq!(set_aside(&store), aside, "{when}");
+    aside
+}
+
+#[test]
+fn servers_that_are_compared_were_measured_in_one_start() {
+    for (order, most) in [("order=cell", 1), ("order=server", 4)] {
+        let overrides = [TWO, &["rounds=1", order]].concat();
+        let Some(bench) = needs_two_servers(&overrides) else {
+            return;
+        };
+        let mut whole = Fake::default();
+        bench.run(&bench.store(), &mut whole).0.unwrap();
+        let mut aside = BTreeSet::new();
+        for at in (1..=whole.plans.len()).rev().step_by(2) {
+            let mut first = Fake {
+                interrupt_at: Some(at),
+                ..Fake::default()
+            };
+            let when = format!("{order}, plan {at}");
+            aside.insert(check_cells_are_whole(&overrides, &mut first, &when));
+        }
+        assert_eq!(aside.last(), Some(&most), "{order}: {aside:?}");
+    }
+}
+
+#[test]
+fn what_failed_alone_is_measured_later_with_what_it_is_compared_with() {
+    let overrides = [TWO, &["rounds=1"]].concat();
+    let Some(bench) = needs_two_servers(&overrides) else {
+        return;
+    };
+    let mut whole = Fake::default();
+    bench.run(&bench.store(), &mut whole).0.unwrap();
+    let mut first = Fake {
+        fail_at: Some(whole.plans.len()),
+        ..Fake::default()
+    };
+    let aside = check_cells_are_whole(&overrides, &mut first, "the last plan failed");
+    assert_eq!(aside, 1);
+}

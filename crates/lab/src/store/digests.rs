@@ -12,7 +12,7 @@ use model::hex;
 use sha2::{Digest as _, Sha256};
 use verdict::words;
 
-use super::{SEARCHES, write_whole};
+use super::{INTERRUPTED, SEARCHES, write_whole};
 
 /// The name of the list in a results folder.
 pub const FILE: &str = "SHA256SUMS";
@@ -99,6 +99,23 @@ pub(super) fn add(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     write_whole(&folder.join(FILE), known.text().as_bytes())
 }
 
+/// Moves files to other names, those of trials below `folder`, each with its digest. The list is
+/// written once, in between: after an interruption it may lack a file that is there, until this is
+/// done again, and never names one that is nowhere.
+pub(super) fn move_all(folder: &Path, names: &[(String, String)]) -> io::Result<()> {
+    let mut known = Digests::read(folder)?.unwrap_or_default();
+    for (name, new_name) in names {
+        if let Some(digest) = known.of(name).map(str::to_owned) {
+            known.rename(name, new_name, digest);
+        }
+    }
+    write_whole(&folder.join(FILE), known.text().as_bytes())?;
+    for (name, new_name) in names {
+        fs::rename(folder.join(name), folder.join(new_name))?;
+    }
+    Ok(())
+}
+
 /// What of the trials of a folder is not as it was when they were stored: names of their files
 /// below it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -125,6 +142,7 @@ pub fn differences(folder: &Path) -> io::Result<Differences> {
     if known.names().any(|name| name.starts_with(&of_searches)) {
         there.append(&mut trials_in(folder, SEARCHES)?);
     }
+    there.append(&mut trials_in(folder, INTERRUPTED)?);
     let is_missing = |name: &&str| !there.contains(*name);
     let mut found = Differences {
         stored: known.by_name.len(),

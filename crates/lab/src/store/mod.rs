@@ -1,6 +1,7 @@
 //! Results on disk: append-only, one file per trial, written whole or not at all.
 //!
-//! The one thing that is taken away is a row about what could not be measured, once it has been.
+//! A row about what could not be measured is taken away once it has been, and trials that are
+//! measured again after an interruption are moved to a folder beside the others.
 //! The one thing that is added to a trial is what only others of its round can tell: its ceiling.
 //!
 //! A file is written under a temporary name, brought to the disk and renamed; then its folder is
@@ -21,6 +22,8 @@ use crate::error::LabError;
 
 /// The folder of the trials that searches are made of.
 pub(crate) const SEARCHES: &str = "searches";
+/// The folder of trials that have been measured again since an interruption.
+pub(crate) const INTERRUPTED: &str = "interrupted";
 
 /// The results directory of one execution of one experiment.
 #[derive(Clone, Debug)]
@@ -136,6 +139,27 @@ impl Store {
         self.write_trial(&name, trial)
     }
 
+    /// Takes the trials of those sequence numbers, and those of their searches, out of the results:
+    /// they are measured again, together with what an interruption kept from being measured beside
+    /// them. They stay in a folder of their own.
+    pub fn set_aside(&self, sequences: &BTreeSet<u32>) -> Result<(), LabError> {
+        let mut moves = Vec::new();
+        for folder in ["trials", SEARCHES] {
+            for name in self.names(folder) {
+                if sequence_of(&name).is_some_and(|one| sequences.contains(&one)) {
+                    let new_name = format!("{INTERRUPTED}/{folder}-{name}");
+                    moves.push((format!("{folder}/{name}"), new_name));
+                }
+            }
+        }
+        if moves.is_empty() {
+            return Ok(());
+        }
+        let path = self.directory.join(INTERRUPTED);
+        fs::create_dir_all(&path).map_err(LabError::file("create", &path))?;
+        digests::move_all(&self.directory, &moves).map_err(LabError::file("write", path))
+    }
+
     /// Stores a gap. The same gap found twice is one.
     pub fn put_gap(&self, gap: &Gap) -> Result<PathBuf, LabError> {
         self.write_json(&gap_name(gap), gap)
@@ -165,7 +189,7 @@ impl Store {
     pub fn done(&self) -> BTreeSet<u32> {
         self.names("trials")
             .iter()
-            .filter_map(|name| name.split('-').next()?.parse().ok())
+            .filter_map(|name| sequence_of(name))
             .collect()
     }
 
@@ -275,6 +299,11 @@ impl Store {
         write_whole(&path, bytes).map_err(LabError::file("write", &path))?;
         Ok(path)
     }
+}
+
+/// The sequence number that the name of a trial's file begins with.
+fn sequence_of(name: &str) -> Option<u32> {
+    name.split('-').next()?.parse().ok()
 }
 
 /// The manifest of a results folder. One of another format is refused before anything else in it is

@@ -237,6 +237,29 @@ pub fn attempt(
     }
 }
 
+/// The cells of `blocks` that an earlier start left in two, with some of their trials and without
+/// others that can be made: the sequence numbers of each.
+pub fn cut(
+    blocks: &[Block],
+    is_done: &dyn Fn(u32) -> bool,
+    can_be: &dyn Fn(&Slot) -> bool,
+) -> Vec<BTreeSet<u32>> {
+    let mut cells: BTreeMap<(usize, Cell), Vec<&Slot>> = BTreeMap::new();
+    for block in blocks {
+        for slot in &block.slots {
+            let cell = (block.group, slot.cell);
+            cells.entry(cell).or_default().push(slot);
+        }
+    }
+    let is_cut = |slots: &Vec<&Slot>| {
+        let is_done = |slot: &&Slot| is_done(slot.sequence);
+        slots.iter().any(is_done) && slots.iter().any(|slot| !is_done(slot) && can_be(slot))
+    };
+    let cut = cells.into_values().filter(is_cut);
+    cut.map(|slots| slots.iter().map(|slot| slot.sequence).collect())
+        .collect()
+}
+
 /// Whether there is hope for an attempt: the repeat before it, or else the round before, made at
 /// least half of its cells good.
 fn helps(rounds: &[Round], index: usize, attempt: u32, is_void: &dyn Fn(u32) -> bool) -> bool {

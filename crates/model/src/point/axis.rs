@@ -43,6 +43,9 @@ pub enum Rivals {
     MayDiffer,
     /// They have the same value.
     MustAgree,
+    /// They have the same value, where it is known of both: of a server that somebody else started
+    /// it is not.
+    MustAgreeWhereKnown,
 }
 
 /// A value of an axis.
@@ -129,7 +132,7 @@ pub static AXES: &[Axis] = &[
         column: "cores",
         meaning: "cores of the server; empty where that is unknown",
         set: Set::Server,
-        rivals: Rivals::MustAgree,
+        rivals: Rivals::MustAgreeWhereKnown,
         read: count,
         show: |value| counted(value, "core"),
     },

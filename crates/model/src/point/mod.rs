@@ -172,7 +172,12 @@ impl PointId {
     pub fn is_rival_of(&self, other: &Self) -> bool {
         let agree = |one: &Self, other: &Self| {
             one.values().all(|(name, value)| {
-                axis(name).rivals == Rivals::MayDiffer || other.value(name) == Some(value)
+                let is_same = |other: &Value| other == value;
+                match axis(name).rivals {
+                    Rivals::MayDiffer => true,
+                    Rivals::MustAgree => other.value(name).is_some_and(is_same),
+                    Rivals::MustAgreeWhereKnown => other.value(name).is_none_or(is_same),
+                }
             })
         };
         self.server != other.server

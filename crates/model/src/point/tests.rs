@@ -66,7 +66,6 @@ fn rivals_differ_where_the_table_lets_them() {
     check(other(|id| id), true);
     let log = |id: PointId| id.with(ACCESS_LOG, Value::Word("on".to_owned()));
     check(other(log), true);
-    check(other(|id| id.with(CORES, Value::Count(2))), false);
     check(other(|id| id.with(CONNECTIONS, Value::Count(1))), false);
     check(
         other(|id| id.with("tls", Value::Word("1.3".to_owned()))),
@@ -79,6 +78,23 @@ fn rivals_differ_where_the_table_lets_them() {
         }),
         false,
     );
+}
+
+/// Nobody knows how many cores a server has that somebody else started.
+#[test]
+fn what_is_not_known_of_a_server_does_not_keep_it_from_being_a_rival() {
+    let cores = |count| nginx().with(CORES, Value::Count(count));
+    let mut unknown = other(|id| id);
+    unknown.axes = unknown.axes.without(CORES).without(ACCESS_LOG);
+    let two = other(|id| id.with(CORES, Value::Count(2)));
+    assert!(!cores(1).is_rival_of(&two) && cores(2).is_rival_of(&two));
+    for known in [cores(1), cores(2)] {
+        assert!(known.is_rival_of(&unknown) && unknown.is_rival_of(&known));
+    }
+    // What the generator does is always known.
+    let mut unknown = other(|id| id);
+    unknown.load = unknown.load.without(CONNECTIONS);
+    assert!(!nginx().is_rival_of(&unknown) && !unknown.is_rival_of(&nginx()));
 }
 
 #[test]

@@ -122,6 +122,8 @@ pub struct Point {
     pub y: f64,
     /// The interval it may lie in.
     pub interval: Option<(f64, f64)>,
+    /// Whether nobody knows how far up that goes.
+    pub is_open_above: bool,
     /// How far it may be believed.
     pub standing: Standing,
 }
@@ -133,6 +135,7 @@ impl Point {
             x,
             y,
             interval: None,
+            is_open_above: false,
             standing: Standing::Sound,
         }
     }

@@ -435,7 +435,7 @@ fn row(digest: &Digest, axes: &[&str], is_behind: [bool; 3]) -> Vec<String> {
     ]);
     cells.extend(times(digest));
     cells.extend([
-        number(digest.late_p99_us),
+        number(digest.late_p99_us()),
         digest.outcomes[Outcome::Ok].to_string(),
         digest.outcomes.lost().to_string(),
         digest.outcomes[Outcome::Timeout].to_string(),

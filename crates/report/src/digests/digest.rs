@@ -21,6 +21,7 @@ use verdict::{cause::takers, summary::cpu_per_request};
 use verdict::{is_about_likeness, is_bound, is_disturbance};
 
 use super::checked;
+use super::phases::{Phases, phases};
 use super::resources::{Resources, generator_us};
 use super::stages::InStage;
 use super::steps::{Step, over_all};
@@ -78,8 +79,8 @@ pub struct Digest {
     pub goodput: f64,
     /// Response time at each of [`QUANTILES`] that the sample supports.
     response: Quantiles,
-    /// The 99th percentile of late time in microseconds.
-    pub late_p99_us: Option<f64>,
+    /// Where the time went.
+    pub phases: Phases,
     /// Exchanges by how they ended.
     pub outcomes: OutcomeCounts,
     /// The first example of each way to fail.
@@ -192,7 +193,7 @@ impl Digest {
             rate: record.achieved_rate,
             goodput: record.goodput,
             response: quantiles(&record.response_time, trial.plan.timeout),
-            late_p99_us: record.late_time.quantile(0.99).map(Span::as_us_f64),
+            phases: phases(trial),
             outcomes: record.total.outcomes,
             examples: record.examples.clone(),
             checked: checked(trial),
@@ -242,16 +243,13 @@ impl Digest {
     /// Takes over what `verdict` says.
     pub fn judge(&mut self, verdict: &Verdict) {
         self.status = verdict.status;
-        self.claims = verdict
-            .claims
-            .iter()
-            .map(|(claim, worth)| (*claim, (worth.status, worth.partial)))
-            .collect();
-        self.because = verdict
-            .claims
-            .iter()
-            .map(|(claim, worth)| (*claim, worth.because.clone()))
-            .collect();
+        let claims = verdict.claims.iter();
+        (self.claims, self.because) = claims
+            .map(|(claim, worth)| {
+                let status = (worth.status, worth.partial);
+                ((*claim, status), (*claim, worth.because.clone()))
+            })
+            .unzip();
         self.rules = verdict
             .findings
             .iter()

@@ -16,6 +16,7 @@ mod logs;
 mod look;
 mod page;
 mod path;
+mod phases;
 mod probe;
 mod published;
 mod resources;

@@ -7,7 +7,9 @@ use verdict::analysis::{Measure, Standing};
 
 use super::chart::{Room, figure, standing};
 use super::table::Table;
-use super::{escape, logs, resources, scaling, searches, split, stages, steps, users, verdicts};
+use super::{
+    escape, logs, phases, resources, scaling, searches, split, stages, steps, users, verdicts,
+};
 use crate::digests::{Cell, QUANTILES, Run};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
@@ -30,6 +32,7 @@ pub(super) fn section(run: &Run) -> String {
         html.push_str(&searches::table(run, workload));
         html.push_str(&users::table(&cells));
         html.push_str(&split::table(&cells));
+        html.push_str(&phases::table(&cells));
         html.push_str(&steps::pages(&cells));
         html.push_str(&steps::table(&cells));
         html.push_str(&stages::table(&cells));
@@ -201,7 +204,7 @@ const P50: usize = 0;
 const P99: usize = 4;
 
 /// What stands where there is no number.
-fn none() -> String {
+pub(super) fn none() -> String {
     "<span class=\"none\">–</span>".to_owned()
 }
 

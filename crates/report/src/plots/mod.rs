@@ -107,6 +107,7 @@ pub(crate) fn add(series: &mut Series, x: f64, measure: &Measure) {
         x,
         y: measure.median,
         interval: measure.interval,
+        is_open_above: measure.is_open_above,
         standing: measure.standing,
     });
     if measure.rounds.len() > 1 {
@@ -151,8 +152,13 @@ fn how_to_read(cells: &[Cell<'_>], lines: &[Series]) -> String {
     };
     if any(Standing::AtLeast) {
         text.push_str(
-            " An arrow marks a rate that the generator set: the server does at least that.",
+            " An arrow marks a number that is at least that: the generator set the rate, or too \
+             many requests got no answer.",
         );
+    }
+    let is_open = |point: &Point| point.interval.is_some() && point.is_open_above;
+    if lines.iter().any(|line| line.points.iter().any(is_open)) {
+        text.push_str(" Where an interval ends in an arrow, nobody knows how far up it goes.");
     }
     if any(Standing::Struck) {
         text.push_str(" A cross marks an invalid number; no line joins it.");

@@ -145,7 +145,16 @@ pub(super) fn trial(path: &Path, text: &str) -> anyhow::Result<Trial> {
         let path = path.to_owned();
         return Err(LabError::Format { path, format }.into());
     }
-    let mut trial: Trial = Trial::from_json(text.as_bytes()).with_context(|| not_a_trial(path))?;
+    let read = Trial::from_json(text.as_bytes());
+    if read.is_err() && is_search(text) {
+        anyhow::bail!(
+            "{} is the result of a search for the capacity, which was printed when it was made: \
+             trials of searches have pages and are compared where a lab made them (mode = \
+             \"capacity\")",
+            path.display()
+        );
+    }
+    let mut trial: Trial = read.with_context(|| not_a_trial(path))?;
     if let Some(point) = &mut trial.point
         && point.id.execution.begun.is_empty()
         && let Some(manifest) = manifest_of(path)
@@ -153,6 +162,18 @@ pub(super) fn trial(path: &Path, text: &str) -> anyhow::Result<Trial> {
         point.adopt(&manifest.execution());
     }
     Ok(trial)
+}
+
+/// Whether that is what `triathlon load --capacity --json` writes.
+fn is_search(text: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Search {
+        #[serde(rename = "objective")]
+        _objective: Vec<serde::de::IgnoredAny>,
+        #[serde(rename = "answer")]
+        _answer: serde::de::IgnoredAny,
+    }
+    serde_json::from_str::<Search>(text).is_ok()
 }
 
 /// Says what of a results folder is missing or not as it was stored, with the name of every trial

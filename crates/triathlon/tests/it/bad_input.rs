@@ -272,6 +272,12 @@ fn a_file_that_is_no_trial_and_a_plan_that_is_no_plan() {
         1,
         &["file.json", "not a trial"],
     );
+    let search = r#"{"format": 1, "objective": ["p(99)<5ms"], "answer": {}, "trials": []}"#;
+    fs::write(&path, search).expect("a file");
+    for command in ["report", "judge"] {
+        let words = format!("{command} {}", path.display());
+        check(&words, 1, &["file.json", "search for the capacity"]);
+    }
     fs::write(&path, "{\"format\": 99, \"requests\": []}").expect("a file");
     let plan = format!("load --plan {}", path.display());
     let run = triathlon(plan.split_whitespace());

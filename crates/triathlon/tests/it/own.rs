@@ -86,6 +86,11 @@ fn a_server_that_already_runs_is_asked_and_left_alone() {
                 .as_ref()
                 .expect("it is on this machine");
             assert_eq!(facts.listener_is_ours, known.then_some(true));
+            // Nobody knows how it was set up.
+            let id = &trial.point.as_ref().expect("a lab's trial").id;
+            for axis in ["cores", "access_log"] {
+                assert_eq!(id.value(axis), None, "{run:#?}");
+            }
         }
         fs::remove_dir_all(folder.path().join("results")).expect("results can be removed");
         assert!(!server.ended(), "it is not the lab's to stop");

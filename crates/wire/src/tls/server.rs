@@ -112,6 +112,7 @@ impl Acceptor {
         TlsServer {
             session: Box::new(Session::new(side.expect("its settings were tried"))),
             inner,
+            first: None,
             plain: Vec::new(),
             sealed: 0,
             file: None,
@@ -149,6 +150,8 @@ fn certified(identity: Identity) -> Result<Arc<CertifiedKey>, SetupError> {
 pub struct TlsServer<S: Service> {
     session: Box<Session<UnbufferedServerConnection>>,
     inner: S,
+    /// The first byte that came: a request in clear begins with a letter, a handshake does not.
+    first: Option<u8>,
     /// What the inner side wants to send, of which so many bytes are sealed.
     plain: Vec<u8>,
     sealed: usize,
@@ -175,6 +178,17 @@ pub(crate) fn is_safe(early: &[u8]) -> bool {
         && ends.is_some_and(|at| at + END.len() == early.len())
 }
 
+/// What somebody is told who speaks HTTP without TLS.
+fn in_clear() -> Vec<u8> {
+    const WHY: &str = "this port speaks TLS: ask it with https instead of http\n";
+    let length = WHY.len();
+    format!(
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{WHY}"
+    )
+    .into_bytes()
+}
+
 /// The rest of a file that is to be sent.
 #[derive(Debug)]
 struct Rest<F> {
@@ -187,6 +201,11 @@ impl<S: Service> TlsServer<S> {
     /// What is inside.
     pub const fn inner(&self) -> &S {
         &self.inner
+    }
+
+    /// Whether the peer speaks HTTP without TLS, and was not told yet that this does not.
+    fn is_in_clear(&self) -> bool {
+        self.first.is_some_and(|first| first.is_ascii_uppercase())
     }
 
     /// Gives the inner side what came before the handshake is over, if it may have that.
@@ -247,6 +266,13 @@ impl<S: Service> Service for TlsServer<S> {
         if self.has_failed || self.closing.is_some() {
             return;
         }
+        if self.first.is_none() {
+            self.first = bytes.first().copied();
+            self.has_failed = self.is_in_clear();
+            if self.has_failed {
+                return;
+            }
+        }
         let mut copy = handler.lend();
         copy.extend_from_slice(bytes);
         let inner = &mut self.inner;
@@ -295,6 +321,11 @@ impl<S: Service> Service for TlsServer<S> {
                 return Transmit::Bytes;
             }
             if self.has_failed {
+                if self.is_in_clear() {
+                    self.first = None;
+                    out.extend_from_slice(&in_clear());
+                    return Transmit::Bytes;
+                }
                 return Transmit::Close { linger: true };
             }
             if !self.is_established && !self.has_begun {

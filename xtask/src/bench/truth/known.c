@@ -7,6 +7,9 @@
  *   stall US EVERY_MS MS      so long; and in between it does nothing at all for so many ms
  *   paced PER_SECOND          one after the other, each takes its share of a second
  *
+ * With `slots COUNT` before its law it works on so many requests at once, and the others wait for
+ * their turn: its capacity is that count by the mean of the law.
+ *
  * It prints its port. Told to end, it prints how many answers it gave, and how long each took, in
  * nanoseconds, a line each: from when the kernel took its request in to just before the answer was
  * handed over. Those of the first WARMUP_MS after the first request are left out of these. */
@@ -29,6 +32,7 @@
 
 #define FILES 20000
 #define ANSWERS 16000000
+#define SLOTS 1024
 
 static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n1234567";
 
@@ -46,6 +50,9 @@ static uint64_t answered;
 /* How many bytes of the blank line that ends a request have come. */
 static unsigned char ending[FILES];
 static volatile sig_atomic_t over;
+/* When each slot has done what it was given. */
+static int64_t done[SLOTS];
+static int slots;
 
 static void end(int number) {
   (void)number;
@@ -100,7 +107,14 @@ static int64_t due(char **law, int64_t received) {
     us *= pow(uniform(), -1000 / atof(law[2]));
     if (us > 2e6) us = 2e6;
   }
-  if (strcmp(law[0], "paced")) return received + (int64_t)(us * 1e3);
+  if (strcmp(law[0], "paced")) {
+    int64_t takes = us * 1e3;
+    if (!slots) return received + takes;
+    int first = 0;
+    for (int i = 1; i < slots; i++)
+      if (done[i] < done[first]) first = i;
+    return done[first] = (done[first] > received ? done[first] : received) + takes;
+  }
   free_from = (received > free_from ? received : free_from) + (int64_t)(1e9 / us);
   return free_from;
 }
@@ -130,6 +144,11 @@ int main(int argc, char **argv) {
   sched_setaffinity(0, sizeof one, &one);
   int64_t warmup = atoll(argv[2]) * 1000000, counts_from = 0;
   char **law = argv + 3;
+  if (!strcmp(law[0], "slots") && argc > 6) {
+    slots = atoi(law[1]);
+    if (slots < 1 || slots > SLOTS) return 2;
+    law += 2;
+  }
   int stalls = !strcmp(law[0], "stall");
   int64_t every = stalls ? atoll(law[2]) * 1000000 : 0, lasts = stalls ? atoll(law[3]) * 1000000 : 0;
   int64_t next_stall = INT64_MAX;

@@ -41,7 +41,7 @@ impl Drop for Known {
 
 impl Known {
     /// Starts it on that CPU with a law of delays.
-    pub(super) fn start(program: &Path, cpu: u32, law: &[&str]) -> Result<Self> {
+    pub(super) fn start(program: &Path, cpu: u32, law: &[String]) -> Result<Self> {
         let mut child = Command::new(program)
             .args([&cpu.to_string(), &WARMUP_MS.to_string()])
             .args(law)

@@ -5,48 +5,73 @@ mod known;
 mod queue;
 mod soak;
 
-use std::path::Path;
-
 use anyhow::{Context as _, Result};
 
 use self::known::Known;
 pub(super) use self::soak::soak;
 use super::Setting;
-use super::generator::{Ask, Task, number_after, run_triathlon, trial_of};
+use super::generator::{Ask, Task, number_after, trial_of};
 
 /// How answers are held back.
 struct Law {
     name: &'static str,
     /// What the server is told.
     words: &'static [&'static str],
+    /// How many requests it works on at once.
+    slots: u32,
+    /// How long it works on one in the mean, in microseconds.
+    mean_us: f64,
     /// So many that requests never wait for a connection: the server would not know of that.
     connections: u32,
     /// How often the seconds of a round a run lasts.
     rounds: u32,
 }
 
+impl Law {
+    /// What the server answers per second at most.
+    fn capacity(&self) -> f64 {
+        f64::from(self.slots) * 1e6 / self.mean_us
+    }
+
+    /// The server's arguments.
+    fn arguments(&self) -> Vec<String> {
+        let slots = ["slots".to_owned(), self.slots.to_string()];
+        let words = self.words.iter().map(|word| (*word).to_owned());
+        slots.into_iter().chain(words).collect()
+    }
+}
+
 const LAWS: [Law; 4] = [
     Law {
         name: "1 ms",
         words: &["constant", "1000"],
+        slots: 20,
+        mean_us: 1_000.0,
         connections: 1_000,
         rounds: 5,
     },
     Law {
         name: "1 ms, 1 in 20 takes 20 ms",
         words: &["two", "1000", "20000", "50"],
+        slots: 40,
+        mean_us: 1_950.0,
         connections: 2_000,
         rounds: 5,
     },
     Law {
         name: "0.3 ms and more, heavy tail",
         words: &["pareto", "300", "1500"],
-        connections: 2_000,
+        slots: 20,
+        // The mean of Pareto's distribution, cut off at 2 s.
+        mean_us: 892.7,
+        connections: 4_000,
         rounds: 5,
     },
     Law {
         name: "1 ms, stalls for 200 ms",
         words: &["stall", "1000", "10000", "200"],
+        slots: 20,
+        mean_us: 1_000.0,
         connections: 15_000,
         rounds: 10,
     },
@@ -86,17 +111,17 @@ struct Tally {
 
 pub(super) fn truth(setting: &Setting) -> Result<()> {
     let program = known::compile(&setting.site)?;
-    let most = begin(setting, &program)?;
+    begin();
     let mut tally = Tally::default();
     for law in &LAWS {
         for percent in [10, 50, 80] {
-            let rate = format!("{:.0}", most * f64::from(percent) / 100.0);
+            let rate = format!("{:.0}", law.capacity() * f64::from(percent) / 100.0);
             for (spin, floor) in SPINS {
-                let server = Known::start(&program, setting.server_cpu, law.words)?;
+                let server = Known::start(&program, setting.server_cpu, &law.arguments())?;
                 let task = task(setting, &server, law.connections, law.rounds);
                 let more = ["-R", &rate, "--spin", spin];
                 let measured = measured(setting, &task, &more)?;
-                print!("  {:<28} {percent:>3} % {spin:>7}", law.name);
+                print_start(law, percent, spin);
                 tally.compare(&measured, &server.noted()?.1, floor);
             }
         }
@@ -105,46 +130,48 @@ pub(super) fn truth(setting: &Setting) -> Result<()> {
     Ok(())
 }
 
-/// Prints the head of a table, and returns what the server gives in a closed loop.
-fn begin(setting: &Setting, program: &Path) -> Result<f64> {
-    let law = &LAWS[0];
-    let server = Known::start(program, setting.server_cpu, law.words)?;
-    let task = task(setting, &server, law.connections, 1);
-    let most = run_triathlon(&setting.programs, &task, &[])?.rate;
-    println!("  in a closed loop the server gives {most:.0} answers/s: shares of that are asked");
+/// Prints the head of a table.
+fn begin() {
     println!(
-        "  each cell: what the server noted, in us, and what the generator measured beyond it"
+        "  the server works on some requests at once: its capacity is their number by the mean of \
+         its law, and shares of that are asked\n  each cell: what the server noted, in us, and \
+         what the generator measured beyond it"
     );
-    print!("  {:<28} {:>5} {:>7}", "", "share", "--spin");
+    print!("  {:<28} {:>14} {:>7}", "", "share", "--spin");
     for (name, ..) in QUANTILES {
         print!(" {:>20}", name.replace('_', "."));
     }
     println!("  verdict");
-    Ok(most)
+}
+
+/// Prints what a row is about.
+fn print_start(law: &Law, percent: u32, spin: &str) {
+    let share = format!("{percent} % of {:.0}", law.capacity());
+    print!("  {:<28} {share:>14} {spin:>7}", law.name);
 }
 
 /// Users who follow a script, as many as ask for shares of what the server gives.
 pub(super) fn users(setting: &Setting) -> Result<()> {
     let program = known::compile(&setting.site)?;
-    let most = begin(setting, &program)?;
+    begin();
     let steps = "[[step]]\nget = \"/\"\n\n[[step]]\nwait = \"exp:8ms\"\n\n[[step]]\nname = \
                  \"other\"\nget = \"/other\"\n\n[[step]]\nwait = \"exp:8ms\"\n";
     let script = super::ways::write(setting, "steps.toml", steps)?;
     let mut tally = Tally::default();
+    let law = &LAWS[1];
     for percent in [10, 50, 80] {
         for (spin, floor) in SPINS {
-            let law = &LAWS[1];
-            let server = Known::start(&program, setting.server_cpu, law.words)?;
+            let server = Known::start(&program, setting.server_cpu, &law.arguments())?;
             // A request and the wait behind it take 10 ms together.
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "between 1 and some thousand"
             )]
-            let count = (most * f64::from(percent) / 1e4).clamp(1.0, 10_000.0) as u32;
+            let count = (law.capacity() * f64::from(percent) / 1e4).clamp(1.0, 10_000.0) as u32;
             let task = task(setting, &server, count, law.rounds);
             let measured = measured(setting, &task, &["--script", &script, "--spin", spin])?;
-            print!("  {:<28} {percent:>3} % {spin:>7}", law.name);
+            print_start(law, percent, spin);
             tally.compare(&measured, &server.noted()?.1, floor);
         }
     }
@@ -259,7 +286,7 @@ pub(super) fn capacity(setting: &Setting) -> Result<()> {
     let poisson = (queue::highest_rate(PACE, LIMIT, 0.99), "Poisson");
     for (computed, name) in [even, poisson] {
         let pace = format!("{PACE:.0}");
-        let server = Known::start(&program, setting.server_cpu, &["paced", &pace])?;
+        let server = Known::start(&program, setting.server_cpu, &["paced".to_owned(), pace])?;
         let task = Task {
             seconds,
             ..task(setting, &server, 200, 1)

@@ -17,7 +17,8 @@ const SETTLED: f64 = 20.0;
 
 pub(in crate::bench) fn soak(setting: &Setting) -> Result<()> {
     let program = known::compile(&setting.site)?;
-    let server = Known::start(&program, setting.server_cpu, &["constant", "0"])?;
+    let law = ["constant", "0"].map(str::to_owned);
+    let server = Known::start(&program, setting.server_cpu, &law)?;
     // A minute of a quick run, else ten.
     let seconds = if setting.seconds == 1 { 60 } else { 600 };
     let task = crate::bench::generator::Task {

@@ -357,6 +357,7 @@ impl Plot<'_> {
     }
 
     fn band(&self, svg: &mut String, series: &Series) {
+        self.arrows(svg, series);
         let sides: Vec<(f64, f64, f64)> = series
             .points
             .iter()
@@ -387,6 +388,21 @@ impl Plot<'_> {
             let _ = write!(path, "L{x:.1} {low:.1}");
         }
         let _ = write!(svg, "<path class=\"band\" d=\"{path}Z\"/>");
+    }
+
+    /// An arrow at the upper end of each interval that has none.
+    fn arrows(&self, svg: &mut String, series: &Series) {
+        let mut path = String::new();
+        for point in &series.points {
+            let is_open = point.is_open_above && point.standing != Standing::Struck;
+            if let Some((_, high)) = point.interval.filter(|_| is_open) {
+                let (x, y) = (self.across(point.x), self.up(high));
+                let _ = write!(path, "M{:.1} {:.1}l4 -6l4 6", x - 4.0, y + 3.0);
+            }
+        }
+        if !path.is_empty() {
+            let _ = write!(svg, "<path class=\"line thin\" d=\"{path}\"/>");
+        }
     }
 
     fn bars(

@@ -27,6 +27,15 @@ pub(super) enum Room {
     Half,
 }
 
+/// The two ends of an interval in words; the upper one only where it is known.
+fn range(chart: &Chart, (low, high): (f64, f64), is_open_above: bool) -> String {
+    let unit = chart.y.unit;
+    match is_open_above {
+        true => format!("from {}", unit.show(low)),
+        false => format!("{} – {}", unit.show(low), unit.show(high)),
+    }
+}
+
 /// The figure, under a heading of that level.
 pub(super) fn figure(chart: &Chart, level: u8, room: Room) -> String {
     figure_with(chart, level, room, &numbers::table(chart))
@@ -158,5 +167,53 @@ fn dash(series: &Series) -> &'static str {
         Kind::Line if series.strand > 0 => STRANDS[(series.strand - 1) % STRANDS.len()],
         Kind::Line if look::dashed(series.look) => " stroke-dasharray=\"7 4\"",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::scale::Scale;
+    use crate::chart::{Axis, Point};
+    use crate::number::Unit;
+
+    #[test]
+    fn an_interval_without_an_upper_end_is_drawn_and_told_as_one() {
+        let axis = |name: &str, unit| Axis {
+            name: name.to_owned(),
+            unit,
+            scale: Scale::Linear,
+        };
+        let page = |is_open_above: bool, kind: Kind| {
+            let mut line = Series::new("a", 0, kind);
+            for x in [1.0, 2.0] {
+                line.points.push(Point {
+                    interval: Some((40.0, 60.0)),
+                    is_open_above,
+                    ..Point::new(x, 50.0)
+                });
+            }
+            let chart = Chart {
+                id: "a".to_owned(),
+                title: "a".to_owned(),
+                caption: String::new(),
+                x: axis("x", Unit::Count),
+                y: axis("y", Unit::PerSecond),
+                series: vec![line],
+            };
+            figure(&chart, 4, Room::Half) + &readout::readout(&chart).to_string()
+        };
+        for kind in [Kind::Line, Kind::Marks] {
+            let (open, closed) = (page(true, kind), page(false, kind));
+            let arrows = |page: &str| page.matches("l4 -6l4 6").count();
+            assert!(arrows(&open) >= 2 && arrows(&closed) == 0, "{open}");
+            let said = |page: &str, words: &str| page.matches(words).count();
+            // In the numbers and under the pointer.
+            assert!(
+                said(&open, "from 40/s") >= 4 && said(&open, "60/s") == 0,
+                "{open}"
+            );
+            assert!(said(&closed, "40/s – 60/s") >= 4, "{closed}");
+        }
     }
 }

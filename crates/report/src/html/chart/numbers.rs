@@ -148,12 +148,8 @@ fn wide(chart: &Chart) -> String {
 }
 
 fn interval(chart: &Chart, point: &Point) -> String {
-    point.interval.map_or_else(String::new, |(low, high)| {
-        escape(&format!(
-            "{} – {}",
-            chart.y.unit.show(low),
-            chart.y.unit.show(high)
-        ))
+    point.interval.map_or_else(String::new, |interval| {
+        escape(&super::range(chart, interval, point.is_open_above))
     })
 }
 

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::drawing::x_text;
-use super::look;
+use super::{look, range};
 use crate::chart::scale::{Placing, index};
 use crate::chart::{Chart, Kind, Point, Series, Standing};
 
@@ -36,7 +36,7 @@ pub(super) fn colour(series: &Series) -> String {
 
 fn points(chart: &Chart, series: &Series, across: &Placing<'_>) -> Vec<Value> {
     let stop = |point: &Point| {
-        let range = point.interval.map(|(low, high)| range(chart, low, high));
+        let range = (point.interval).map(|interval| range(chart, interval, point.is_open_above));
         json!([
             short(across.place(point.x)),
             x_text(chart, point.x),
@@ -61,15 +61,10 @@ fn groups(chart: &Chart, series: &Series, across: &Placing<'_>) -> Vec<Value> {
             short(across.place(middle)),
             format!("about {}", x_text(chart, middle)),
             chart.y.unit.show(values[values.len() / 2]),
-            range(chart, lowest, highest),
+            range(chart, (lowest, highest), false),
         ])
     };
     dots.chunks(size).map(group).collect()
-}
-
-fn range(chart: &Chart, low: f64, high: f64) -> String {
-    let unit = chart.y.unit;
-    format!("{} – {}", unit.show(low), unit.show(high))
 }
 
 /// A value, and how far it may be believed.

@@ -1,5 +1,6 @@
 //! What is asked for: an experiment by its name or file, or one that was begun and goes on.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -174,10 +175,19 @@ impl Asked {
                 server.is_some_and(|server| server.lacks(needs).is_none())
             }
         };
-        let is_open = |slot: &Slot| can_be(slot) && !done.contains(&slot.sequence);
         let order = (manifest.order_seed, manifest.at_once);
+        let is_done = |sequence| done.contains(&sequence);
+        let rounds = sweep::schedule(&self.experiment, order.0, order.1);
+        let cut = rounds
+            .iter()
+            .flat_map(|round| sweep::cut(&round.blocks, &is_done, &can_be));
+        let again: BTreeSet<u32> = cut.flatten().collect();
+        let is_open = |slot: &Slot| {
+            can_be(slot) && (!is_done(slot.sequence) || again.contains(&slot.sequence))
+        };
         let cost = Cost::of_those(&self.experiment, &super::here(servers), order, &is_open);
-        Some((done.len(), cost))
+        let stored = done.difference(&again).count();
+        Some((stored, cost))
     }
 
     /// How many servers are started together: as it was begun, or as this machine allows.

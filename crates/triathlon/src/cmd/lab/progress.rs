@@ -64,6 +64,7 @@ impl Screen {
             News::Warm { server, warming } => {
                 self.line(&format!("{server:<16} was warmed up for {warming}"));
             }
+            News::Cut { trials } => self.line(&measured_again(*trials)),
             News::Restless(waited) => self.line(&restless(waited)),
             News::Probe { server, made } => {
                 if self.live {
@@ -118,6 +119,19 @@ impl Screen {
     fn rewrite(&self, text: &str) {
         out::progress(format_args!("\r\x1b[2K{text}"));
     }
+}
+
+/// What is measured again because of an interruption.
+fn measured_again(trials: usize) -> String {
+    let (are, they, ones) = match trials {
+        1 => ("is", "it is", "one is"),
+        _ => ("are", "they are", "ones are"),
+    };
+    let trials = words::plural(trials as u64, "trial");
+    format!(
+        "{trials} of an earlier start {are} measured again, next to those that {they} compared \
+         with; the earlier {ones} kept in interrupted/"
+    )
 }
 
 /// What the machine still had to do when a trial began.

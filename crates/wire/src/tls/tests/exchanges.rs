@@ -175,6 +175,36 @@ fn what_is_no_tls() {
     check(b"220 mail.example ESMTP\r\n");
 }
 
+#[test]
+fn who_asks_without_tls_is_told_so() {
+    let pair = usual(paths(&["/"]));
+    let check = |pieces: &[&[u8]], is_told: bool| {
+        let mut server = pair.server();
+        let mut site = Site::default();
+        for piece in pieces {
+            server.handle_bytes(NOW, piece, &mut site);
+        }
+        let (answer, closes) = answered_by(&mut server, &mut site);
+        assert!(closes, "{pieces:?}");
+        let answer = String::from_utf8_lossy(&answer);
+        let is_answer = answer.starts_with("HTTP/1.1 400 Bad Request\r\n");
+        assert_eq!(is_answer, is_told, "{pieces:?}: {answer:?}");
+        if is_told {
+            let (head, content) = answer.split_once("\r\n\r\n").unwrap();
+            let length = format!("Content-Length: {}\r\n", content.len());
+            assert!(
+                head.contains(&length) && content.contains("https"),
+                "{answer:?}"
+            );
+        }
+    };
+    check(&[b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"], true);
+    check(&[b"P", b"OST / HTTP/1.1\r\n", b"Host: a\r\n\r\n"], true);
+    // Neither a handshake nor a request.
+    check(&[b"\x00\x00\x00\x00\x00\x00"], false);
+    check(&[b"\x16\x03\x01\x00\x05hello"], false);
+}
+
 /// What ends with the connection is whole only if TLS said that the stream ended.
 #[test]
 fn an_end_is_told_apart_from_a_cut() {

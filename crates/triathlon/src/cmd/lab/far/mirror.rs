@@ -11,7 +11,7 @@ use super::words::File;
 /// What stands beside folders.
 const BESIDE: [&str; 3] = ["SHA256SUMS", "experiment.toml", "manifest.json"];
 /// The folders of results.
-const FOLDERS: [&str; 4] = ["gaps", "searches", "servers", "trials"];
+const FOLDERS: [&str; 5] = ["gaps", "interrupted", "searches", "servers", "trials"];
 
 /// What tells one version of a file from the next: files are written anew, and renamed.
 type Mark = (u64, u64, i64, i64);
