@@ -1033,7 +1033,7 @@ fn servers_that_are_compared_were_measured_in_one_start() {
         let mut whole = Fake::default();
         bench.run(&bench.store(), &mut whole).0.unwrap();
         let mut aside = BTreeSet::new();
-        for at in (1..=whole.plans.len()).rev().step_by(2) {
+        for at in (1..=whole.plans.len()).rev().step_by(3) {
             let mut first = Fake {
                 interrupt_at: Some(at),
                 ..Fake::default()

@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use model::Experiment;
-use model::experiment::{Demand, Network, Placement};
+use model::experiment::{Demand, Network, Placement, RateText};
+use model::units::Rate;
+use verdict::words;
 
 use super::known::Misnomer;
 use super::nearest;
@@ -78,6 +80,9 @@ fn check_one(experiment: &Experiment, demand: &Demand) -> Result<(), Misnomer> {
         demand.against_sources,
         experiment.sources(),
     )?;
+    for (key, rate) in [("rate", demand.rate), ("against_rate", demand.against_rate)] {
+        at_rate(key, rate, experiment.rates())?;
+    }
     for (key, placement) in [
         ("placement", demand.placement),
         ("against_placement", demand.against_placement),
@@ -123,6 +128,26 @@ fn counted(key: &str, given: Option<u32>, axis: &[u32]) -> Result<(), Misnomer> 
         why: format!("the experiment has no point with {stranger}"),
         nearest: near.map(u32::to_string),
     })
+}
+
+/// A rate is one of those that are asked for.
+fn at_rate(key: &str, given: Option<RateText>, axis: &[Rate]) -> Result<(), Misnomer> {
+    let Some(RateText(stranger)) = given.filter(|given| !axis.contains(&given.0)) else {
+        return Ok(());
+    };
+    let there = axis
+        .iter()
+        .map(|rate| words::rate(rate.as_per_second_f64()));
+    let there: Vec<String> = there.collect();
+    let stranger = words::rate(stranger.as_per_second_f64());
+    let why = match there.is_empty() {
+        true => "no rate is asked for: the experiment has none under [load]".to_owned(),
+        false => format!(
+            "the experiment has no point at {stranger}/s; it has {}/s",
+            words::list(&there.iter().map(String::as_str).collect::<Vec<_>>())
+        ),
+    };
+    Err(wrong(key, why))
 }
 
 #[cfg(test)]
@@ -194,6 +219,22 @@ connections = 1000
         let error = parse("x.toml", &text, &[]).unwrap_err().to_string();
         assert!(
             error.contains("asked[0].rule: there is no 'GEN-00'"),
+            "{error}"
+        );
+        let rate = |load: &str, rate: &str| {
+            let text = SMALL.replacen("connections = 1000\n", &format!("rate = {rate}\n"), 1);
+            let text = text.replacen("[load]\n", &format!("[load]\n{load}"), 1);
+            parse("x.toml", &text, &[]).map_err(|error| error.to_string())
+        };
+        let open = "mode = \"open\"\nrate = [\"1k\", 2000]\n";
+        rate(open, "\"2k\"").unwrap();
+        let error = rate(open, "3000").unwrap_err();
+        let said =
+            "asked[0].rate: the experiment has no point at 3,000/s; it has 1,000 and 2,000/s";
+        assert!(error.ends_with(said), "{error}");
+        let error = rate("", "3000").unwrap_err();
+        assert!(
+            error.contains("asked[0].rate: no rate is asked for"),
             "{error}"
         );
         // What was cut on the command line may leave a demand without its point.

@@ -438,6 +438,7 @@ fn the_table_of_keys_is_that_of_the_types() {
             "connections": 1 }],
         "asked": [{ "who": "w", "demand": "d", "show": "rate", "server": "s", "workload": "w",
             "connections": 1, "sources": 1, "against": "s", "against_workload": "w", "means": "m",
+            "rate": 1, "against_rate": 1,
             "against_connections": 1, "against_sources": 1,
             "placement": "apart", "network": "veth", "against_placement": "shared",
             "against_network": "loopback", "rule": "r", "not": "n" }]

@@ -50,6 +50,9 @@ pub struct Demand {
     /// Its connections; where none are given, those with the highest rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
+    /// Its intended load; where none is given, that with the highest rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateText>,
     /// Its source addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<u32>,
@@ -68,6 +71,9 @@ pub struct Demand {
     /// The answer is the ratio to the number with so many connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_connections: Option<u32>,
+    /// The answer is the ratio to the number at this intended load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_rate: Option<RateText>,
     /// The answer is the ratio to the number with so many source addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_sources: Option<u32>,
@@ -94,6 +100,7 @@ impl Demand {
         self.against.is_some()
             || self.against_workload.is_some()
             || self.against_connections.is_some()
+            || self.against_rate.is_some()
             || self.against_sources.is_some()
             || self.against_placement.is_some()
             || self.against_network.is_some()

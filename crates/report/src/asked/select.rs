@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use model::experiment::{Demand, Network, Placement, Shown};
 use model::point::{NETWORK, PLACEMENT, SOURCES, Value};
+use model::units::Rate;
 use model::{Claim, Outcome, Status};
 use verdict::analysis::{Measure, Standing};
 use verdict::pairs::{Estimate, paired};
@@ -22,6 +23,7 @@ struct Place<'d> {
     server: &'d str,
     workload: Option<&'d str>,
     connections: Option<u32>,
+    rate: Option<Rate>,
     sources: Option<u32>,
     placement: Option<Placement>,
     network: Option<Network>,
@@ -34,6 +36,7 @@ impl<'d> Place<'d> {
             server: demand.server.as_deref().unwrap_or_default(),
             workload: demand.workload.as_deref(),
             connections: demand.connections,
+            rate: demand.rate.map(|rate| rate.0),
             sources: demand.sources,
             placement: demand.placement,
             network: demand.network,
@@ -47,6 +50,7 @@ impl<'d> Place<'d> {
             server: demand.against.as_deref().unwrap_or(same.server),
             workload: demand.against_workload.as_deref().or(same.workload),
             connections: demand.against_connections.or(same.connections),
+            rate: demand.against_rate.map(|rate| rate.0).or(same.rate),
             sources: demand.against_sources.or(same.sources),
             placement: demand.against_placement.or(same.placement),
             network: demand.against_network.or(same.network),
@@ -74,6 +78,7 @@ impl<'d> Place<'d> {
                 && self
                     .connections
                     .is_none_or(|count| place.connections() == count)
+                && self.rate.is_none_or(|rate| place.rate() == Some(rate))
                 && sources.is_none_or(|count| place.get(SOURCES) == Some(&count))
                 && self
                     .placement
@@ -128,6 +133,8 @@ impl<'d> Place<'d> {
                 place.push_str(&format!(", {count} {what}"));
             }
         }
+        let rate = self.rate.map(|rate| words::rate(rate.as_per_second_f64()));
+        place.extend(rate.map(|rate| format!(", {rate}/s")));
         let (placement, network) = (self.placement, self.network);
         for word in [placement.map(Placement::name), network.map(Network::name)] {
             place.extend(word.map(|word| format!(", {word}")));

@@ -1,9 +1,9 @@
 use model::Trial;
 use model::experiment::Gap;
 use model::fixture::first_heat;
-use model::point::{PLACEMENT, SOURCES, Value};
+use model::point::{PLACEMENT, RATE, SOURCES, Value};
 use model::record::Recovery;
-use model::units::Span;
+use model::units::{Rate, Span};
 use verdict::judge_set;
 
 use super::*;
@@ -112,6 +112,43 @@ fn a_ratio_is_within_one_place_if_nothing_else_is_said() {
     // The best point of origin is that with one address.
     assert_eq!(found.value, other.value);
     assert!(found.value.starts_with("1.9"), "{}", found.value);
+}
+
+/// Where an experiment asks for several rates, a demand says which one it means.
+#[test]
+fn a_point_is_named_by_its_rate_too() {
+    let whole = model::fixture::Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        ceiling: false,
+        ..model::fixture::Heat::default()
+    };
+    let mut run = Run::default();
+    for (per_second, factor) in [(1_000, 1.0), (2_000, 0.5)] {
+        for mut trial in whole.trials() {
+            let point = trial.point.as_mut().unwrap();
+            let rate = Rate::per_second(per_second);
+            point.id = point.id.clone().with(RATE, Value::Rate(rate));
+            trial.record.achieved_rate *= factor;
+            run.add(&trial);
+        }
+    }
+    let of_nginx = r#""show": "rate", "server": "nginx", "workload": "seven-bytes""#;
+    let rated = |run: &mut Run, more: &str| number(run, &format!("{of_nginx}{more}"));
+    let best = rated(&mut run, "");
+    let slow = rated(&mut run, r#", "rate": "1k""#);
+    let fast = rated(&mut run, r#", "rate": 2000"#);
+    assert_eq!(best.value, slow.value);
+    assert_ne!(fast.value, slow.value);
+    assert!(fast.place.contains("2,000/s"), "{}", fast.place);
+    let ratio = rated(&mut run, r#", "rate": 2000, "against_rate": 1000"#);
+    assert!(ratio.value.starts_with("0.5"), "{}", ratio.value);
+    let demand = format!(r#"{of_nginx}, "rate": 3000"#);
+    let Told::Not(why) = told(&mut run, &demand) else {
+        panic!("there is no such point");
+    };
+    assert!(why.contains("3,000/s"), "{why}");
 }
 
 #[test]

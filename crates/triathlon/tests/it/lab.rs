@@ -393,9 +393,9 @@ fn who_is_killed_in_mid_block_costs_one_trial_and_resume_makes_up_for_it() {
     arguments.extend(["rounds=1", "connections=[2]", "duration=500ms", "warmup=0s"]);
     arguments.extend(["repeats=0", "calm=0s", "timeout=2s", "--hiccups", "0s"]);
     arguments.extend(["--results", &results]);
-    let mut lab = Running::start(&mut command(&arguments));
+    let mut running = Running::start(&mut command(&arguments));
     // The generator is the child that is not there all the time: it is killed once.
-    let own = lab.pid();
+    let own = running.pid();
     let mut killed = false;
     wait_until("a generator is killed while it measures", || {
         let stored = stored_trials(&folder.path().join("first-heat")) > 0;
@@ -410,10 +410,10 @@ fn who_is_killed_in_mid_block_costs_one_trial_and_resume_makes_up_for_it() {
                 .status();
             killed = status.is_ok_and(|status| status.success());
         }
-        killed || lab.ended()
+        killed || running.ended()
     });
-    assert!(killed, "{}", lab.stderr());
-    let run = lab.finish();
+    assert!(killed, "{}", running.stderr());
+    let run = running.finish();
     let run = run.expect_complaint(&["not measured"]);
     let kept = files(folder.path(), "trials");
     assert!(
@@ -421,15 +421,18 @@ fn who_is_killed_in_mid_block_costs_one_trial_and_resume_makes_up_for_it() {
         "one of six at most is lost, the others go on: {run:#?}"
     );
     let resume = ["first-heat", "--no-lock", "--resume", "--results", &results];
-    lab_again(&resume);
+    // What is compared is measured next to each other, and so are those that it belongs to.
+    lab(&resume).expect_measured().expect_complaint(&[
+        "of an earlier start",
+        "measured again",
+        "interrupted/",
+    ]);
     let all = first_attempts(folder.path());
     assert_eq!(all.len(), 6, "{all:#?}");
     assert!(kept.iter().all(|path| path.is_file()));
+    let aside = files(folder.path(), "interrupted");
+    assert!((1..6).contains(&aside.len()), "{aside:#?}");
     assert_eq!(files(folder.path(), "gaps"), Vec::<PathBuf>::new());
-}
-
-fn lab_again(arguments: &[&str]) {
-    lab(arguments).expect_measured();
 }
 
 #[test]

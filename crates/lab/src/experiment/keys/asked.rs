@@ -2,7 +2,7 @@
 
 use model::experiment::Shown;
 
-use super::Kind::{Count, Tables, Text, Word};
+use super::Kind::{Count, Rate, Tables, Text, Word};
 use super::more::{NETWORKS, PLACEMENTS};
 use super::table::{MUST, NONE, key};
 use super::{Key, Section};
@@ -70,6 +70,13 @@ pub(super) const ASKED: Section = Section {
             "The connections of the point.",
         ),
         key(
+            "rate",
+            Rate,
+            "that with the highest rate of right answers",
+            "rate = \"2k\"",
+            "The intended load of the point, in requests per second.",
+        ),
+        key(
             "sources",
             Count(1),
             "those with the highest rate",
@@ -110,6 +117,13 @@ pub(super) const ASKED: Section = Section {
             NONE,
             "against_connections = 100",
             "Makes the answer the ratio to the number with this many connections.",
+        ),
+        key(
+            "against_rate",
+            Rate,
+            NONE,
+            "against_rate = \"1k\"",
+            "Makes the answer the ratio to the number at this intended load.",
         ),
         key(
             "against_sources",
