@@ -18,18 +18,18 @@ use crate::sweep::{self, Block, Racer, Slot};
 use crate::trial::{self, Load, Surroundings, Target};
 
 impl Lab<'_> {
-    /// Runs what is open in it. A server that cannot be started is left out, and nobody else.
+    /// Runs what is open in it, of that what is `wanted`. A server that cannot be started is left
+    /// out, and nobody else.
     pub(super) fn run_block(
         &mut self,
         block: &Block,
+        wanted: &dyn Fn(&Progress, &Slot) -> bool,
         ground: &mut Ground,
         progress: &mut Progress,
         standby: &mut Standby,
     ) -> Result<(), LabError> {
-        let slots = block.slots.iter();
-        let open: Vec<&Slot> = slots
-            .filter(|slot| progress.is_open(slot, ground))
-            .collect();
+        let is_open = |slot: &Slot| progress.will_be_open(slot, ground) && wanted(progress, slot);
+        let open = self.in_turn(block, &is_open, progress, ground);
         if open.is_empty() {
             return Ok(());
         }
@@ -39,8 +39,8 @@ impl Lab<'_> {
         let racers: Vec<Racer> = block.racers.iter().copied().filter(takes_part).collect();
         self.tell_block(block, &racers, open.len());
         standby.keep(&racers);
-        let is_open = |slot: &Slot| progress.is_open(slot, ground);
-        let cost = ground.block_cost(self.experiment, block, &is_open);
+        let is_among = |slot: &Slot| open.iter().any(|one| one.sequence == slot.sequence);
+        let cost = ground.block_cost(self.experiment, block, &is_among);
         let share = cost / open.len() as u64;
         let mut lap = Lap {
             round: block.round,
@@ -59,13 +59,36 @@ impl Lab<'_> {
         }
         for slot in open {
             self.check_interrupt()?;
-            if !lap.lost.contains(&slot.racer) {
-                self.store.set_aside(&progress.begin(slot))?;
+            // Who was measured before is again once what is missing beside it was.
+            if !lap.lost.contains(&slot.racer) && progress.is_open(slot, ground) {
                 self.run_slot(&mut lap, slot, ground, progress, standby)?;
             }
             progress.spend(share, block.attempt);
         }
         Ok(())
+    }
+
+    /// What is open in a block, in order; of each cell first what is missing, then what is measured
+    /// again because of that.
+    fn in_turn<'b>(
+        &self,
+        block: &'b Block,
+        is_open: &dyn Fn(&Slot) -> bool,
+        progress: &Progress,
+        ground: &Ground,
+    ) -> Vec<&'b Slot> {
+        let mut cells: Vec<sweep::Cell> = Vec::new();
+        let mut open: Vec<(usize, bool, &Slot)> = Vec::new();
+        for slot in block.slots.iter().filter(|slot| is_open(slot)) {
+            let known = cells.iter().position(|cell| *cell == slot.cell);
+            let place = known.unwrap_or_else(|| {
+                cells.push(slot.cell);
+                cells.len() - 1
+            });
+            open.push((place, !progress.is_open(slot, ground), slot));
+        }
+        open.sort_by_key(|(place, is_again, _)| (*place, *is_again));
+        open.into_iter().map(|(.., slot)| slot).collect()
     }
 
     fn tell_block(&mut self, block: &Block, racers: &[Racer], trials: usize) {
@@ -270,6 +293,13 @@ impl Lab<'_> {
         slot: &Slot,
         progress: &mut Progress,
     ) -> Result<(), LabError> {
+        let had_ceiling = self.store.set_aside(&progress.renew(slot))?;
+        if let (true, Some(point)) = (had_ceiling, &trial.point) {
+            // Those that were held against it get the new one when the round is over.
+            self.store.complete(point.round, &mut |trial| {
+                trial.context.ceiling.take().is_some()
+            })?;
+        }
         self.store.put_trial(trial)?;
         let is_void = (self.is_void)(trial);
         if let Some(point) = &trial.point {

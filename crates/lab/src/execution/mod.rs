@@ -70,8 +70,8 @@ pub enum News<'a> {
         /// What came of it.
         warming: &'a Warming,
     },
-    /// An earlier start was interrupted while servers were measured in turn: these trials of theirs
-    /// are measured again, next to those that are missing.
+    /// An earlier start has not measured all servers that are compared: these trials of the others
+    /// are measured again, next to those that are missing, once there is one of these.
     Cut {
         /// How many there are.
         trials: usize,
@@ -181,6 +181,8 @@ impl Lab<'_> {
         let (seed, at_once) = (self.manifest.order_seed, self.manifest.at_once);
         let mut rounds = sweep::schedule(self.experiment, seed, at_once);
         let mut spares = sweep::spares(self.experiment, seed, at_once);
+        // With what cannot be measured, so that it is known of whom there are trials.
+        let (mut whole, whole_spares) = (rounds.clone(), spares.clone());
         for round in rounds.iter_mut().chain(&mut spares) {
             round.retain(&|slot| ground.offers(slot.racer, self.workload(slot)));
         }
@@ -201,26 +203,31 @@ impl Lab<'_> {
                 });
             }
         }
-        self.find_cut(&rounds, 0, &ground, &mut progress);
+        self.find_cut(&whole, 0, &ground, &mut progress);
         for index in 0..rounds.len() {
             self.run_round(&rounds, index, &mut ground, &mut progress, is_resumed)?;
         }
         let count = spares.len();
-        for (index, mut spare) in spares.into_iter().enumerate() {
+        for (index, (mut spare, mut whole_spare)) in
+            spares.into_iter().zip(whole_spares).enumerate()
+        {
             let short = (self.short)(self.store, count - index)?;
             if short.is_empty() {
                 break;
             }
-            spare.retain(&|slot| short.iter().any(|short| self.is_of(slot, short)));
+            for spare in [&mut spare, &mut whole_spare] {
+                spare.retain(&|slot| short.iter().any(|short| self.is_of(slot, short)));
+            }
             let last = rounds.len();
             rounds.push(spare);
-            self.find_cut(&rounds, last, &ground, &mut progress);
+            whole.push(whole_spare);
+            self.find_cut(&whole, last, &ground, &mut progress);
             self.run_round(&rounds, last, &mut ground, &mut progress, is_resumed)?;
         }
         Ok(())
     }
 
-    /// Finds what has to be measured again because an earlier start was interrupted, and tells it.
+    /// Finds what has to be measured again because an earlier start left it in two, and tells it.
     fn find_cut(
         &mut self,
         rounds: &[Round],
@@ -228,8 +235,13 @@ impl Lab<'_> {
         ground: &Ground,
         progress: &mut Progress,
     ) {
-        progress.find_cut(rounds, from, ground);
-        let trials = progress.to_be_set_aside();
+        let can_be = |slot: &Slot| {
+            ground.installed(slot.racer).is_some() && ground.offers(slot.racer, self.workload(slot))
+        };
+        for index in from..rounds.len() {
+            progress.find_cut(rounds, index, &can_be);
+        }
+        let trials = progress.to_be_renewed();
         if trials > 0 {
             (self.news)(&News::Cut { trials });
         }
@@ -286,7 +298,11 @@ impl Lab<'_> {
             let is_shared = blocks.iter().any(|block| block.racers.len() > 1);
             let standby = standby.get_or_insert_with(|| Standby::new(is_shared));
             for block in &blocks {
-                self.run_block(block, ground, progress, standby)?;
+                self.run_block(block, &|_, _| true, ground, progress, standby)?;
+            }
+            // What others were measured for after its block had had its turn.
+            for block in &blocks {
+                self.run_block(block, &Progress::is_owed, ground, progress, standby)?;
             }
         }
         Ok(standby.is_some())

@@ -17,6 +17,10 @@ pub(super) struct Progress {
     /// belongs to. What is compared is measured next to each other, so such a cell is measured
     /// again as a whole.
     cut: BTreeMap<u32, usize>,
+    /// Slots of which nothing will come, as their cell was measured again.
+    settled: BTreeSet<u32>,
+    /// What was set aside in this start, as what is compared with it was measured.
+    aside: BTreeSet<u32>,
     /// Trials in all, with the repeats that are known to be needed.
     pub(super) all: usize,
     cost_left: Span,
@@ -38,6 +42,8 @@ impl Progress {
     pub(super) fn new(done: BTreeSet<u32>, void: BTreeSet<u32>, seed: u64) -> Self {
         Self {
             cut: BTreeMap::new(),
+            settled: BTreeSet::new(),
+            aside: BTreeSet::new(),
             all: 0,
             cost_left: Span::ZERO,
             cost_done: Span::ZERO,
@@ -59,43 +65,56 @@ impl Progress {
         self.number
     }
 
-    /// What of an attempt can be measured and is not, or has to be measured again.
+    /// What of an attempt can be measured and is not.
     pub(super) fn is_open(&self, slot: &Slot, ground: &Ground) -> bool {
-        let is_done = self.done.contains(&slot.sequence) && !self.cut.contains_key(&slot.sequence);
-        ground.installed(slot.racer).is_some() && !is_done
+        let is_over = self.done.contains(&slot.sequence) || self.settled.contains(&slot.sequence);
+        ground.installed(slot.racer).is_some() && !is_over
     }
 
-    /// Finds the cells of `rounds`, of which nothing was measured since this start, that an earlier
-    /// one left in two: with some of its trials, and without others that can be made.
-    pub(super) fn find_cut(&mut self, rounds: &[Round], from: usize, ground: &Ground) {
-        let can_be = |slot: &Slot| ground.installed(slot.racer).is_some();
-        for index in from..rounds.len() {
-            for attempt in 0..=sweep::REPEATS_MAX {
-                let blocks = self.attempt(rounds, index, attempt, ground);
-                let is_done = |sequence| self.done.contains(&sequence);
-                for cell in sweep::cut(&blocks, &is_done, &can_be) {
-                    let number = self.cut.values().max().map_or(0, |last| last + 1);
-                    self.cut
-                        .extend(cell.into_iter().map(|sequence| (sequence, number)));
-                }
-            }
+    /// What is open, and what will be once something that is compared with it is measured.
+    pub(super) fn will_be_open(&self, slot: &Slot, ground: &Ground) -> bool {
+        let is_cut =
+            self.cut.contains_key(&slot.sequence) && !self.settled.contains(&slot.sequence);
+        self.is_open(slot, ground) || (is_cut && ground.installed(slot.racer).is_some())
+    }
+
+    /// Finds the cells of `rounds[index]`, of which nothing was measured since this start, that an
+    /// earlier one left in two.
+    pub(super) fn find_cut(
+        &mut self,
+        rounds: &[Round],
+        index: usize,
+        can_be: &dyn Fn(&Slot) -> bool,
+    ) {
+        let is_done = |sequence| self.done.contains(&sequence);
+        let is_void = |sequence| self.void.contains(&sequence);
+        let found = sweep::cut(rounds, index, &is_done, &is_void, can_be);
+        for cell in found.cells {
+            let number = self.cut.values().max().map_or(0, |last| last + 1);
+            self.cut
+                .extend(cell.into_iter().map(|sequence| (sequence, number)));
         }
+        self.settled.extend(found.settled);
     }
 
-    /// Before a slot is measured: the trials of its cell that no longer count, because they were
-    /// made before an interruption. From now on they are open.
-    pub(super) fn begin(&mut self, slot: &Slot) -> BTreeSet<u32> {
+    /// Before the trial of a slot is stored: the trials of its cell that no longer count, because
+    /// they were made in an earlier start. From now on they are open.
+    pub(super) fn renew(&mut self, slot: &Slot) -> BTreeSet<u32> {
         let Some(cell) = self.cut.get(&slot.sequence).copied() else {
             return BTreeSet::new();
         };
-        let all: BTreeSet<u32> = self
-            .cut
-            .extract_if(.., |_, other| *other == cell)
-            .map(|(sequence, _)| sequence)
-            .collect();
+        let of_cell = self.cut.extract_if(.., |_, other| *other == cell);
+        let mut all: BTreeSet<u32> = of_cell.map(|(sequence, _)| sequence).collect();
+        all.retain(|sequence| self.done.contains(sequence));
         self.done.retain(|sequence| !all.contains(sequence));
         self.void.retain(|sequence| !all.contains(sequence));
+        self.aside.extend(all.iter().copied());
         all
+    }
+
+    /// Whether that was set aside and has to be measured again.
+    pub(super) fn is_owed(&self, slot: &Slot) -> bool {
+        self.aside.contains(&slot.sequence) && !self.done.contains(&slot.sequence)
     }
 
     /// Trials that are stored and count.
@@ -104,8 +123,8 @@ impl Progress {
         self.done.iter().filter(is_whole).count()
     }
 
-    /// Trials that are stored and will be measured again because of an interruption.
-    pub(super) fn to_be_set_aside(&self) -> usize {
+    /// Trials that are stored and will be measured again with what is missing beside them.
+    pub(super) fn to_be_renewed(&self) -> usize {
         self.done.len() - self.done()
     }
 
@@ -146,7 +165,7 @@ impl Progress {
         for index in 0..rounds.len() {
             for attempt in 0..=sweep::REPEATS_MAX {
                 for block in self.attempt(rounds, index, attempt, ground) {
-                    let is_open = |slot: &Slot| self.is_open(slot, ground);
+                    let is_open = |slot: &Slot| self.will_be_open(slot, ground);
                     let open = block.slots.iter().filter(|slot| is_open(slot)).count();
                     let cost = ground.block_cost(experiment, &block, &is_open);
                     self.all += open;

@@ -1045,6 +1045,42 @@ fn servers_that_are_compared_were_measured_in_one_start() {
     }
 }
 
+/// Nothing is given up for a server that fails again.
+#[test]
+fn what_is_there_stays_where_what_is_missing_fails_again() {
+    let overrides = [TWO, &["rounds=1"]].concat();
+    let Some(bench) = needs_two_servers(&overrides) else {
+        return;
+    };
+    let mut whole = Fake::default();
+    bench.run(&bench.store(), &mut whole).0.unwrap();
+    let mut has_failed_again = false;
+    for at in 7..=14 {
+        let store = bench.store();
+        let mut first = Fake {
+            fail_at: Some(whole.plans.len()),
+            ..Fake::default()
+        };
+        bench.run(&store, &mut first).0.unwrap();
+        let before: Vec<_> = trials(&store);
+        assert_eq!(before.len(), 7);
+        let mut second = Fake {
+            fail_at: Some(at),
+            ..Fake::default()
+        };
+        bench.run(&store, &mut second).0.unwrap();
+        if trials(&store).len() == 7 && second.plans.len() >= at {
+            assert_eq!(
+                (set_aside(&store), trials(&store)),
+                (0, before),
+                "plan {at}"
+            );
+            has_failed_again = true;
+        }
+    }
+    assert!(has_failed_again);
+}
+
 #[test]
 fn what_failed_alone_is_measured_later_with_what_it_is_compared_with() {
     let overrides = [TWO, &["rounds=1"]].concat();

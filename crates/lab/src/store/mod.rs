@@ -140,24 +140,32 @@ impl Store {
     }
 
     /// Takes the trials of those sequence numbers, and those of their searches, out of the results:
-    /// they are measured again, together with what an interruption kept from being measured beside
-    /// them. They stay in a folder of their own.
-    pub fn set_aside(&self, sequences: &BTreeSet<u32>) -> Result<(), LabError> {
+    /// they are measured again, together with what was missing beside them. They stay in a folder
+    /// of their own. Returns whether one of them was a ceiling.
+    pub fn set_aside(&self, sequences: &BTreeSet<u32>) -> Result<bool, LabError> {
+        let folder = self.directory.join(INTERRUPTED);
         let mut moves = Vec::new();
-        for folder in ["trials", SEARCHES] {
-            for name in self.names(folder) {
-                if sequence_of(&name).is_some_and(|one| sequences.contains(&one)) {
-                    let new_name = format!("{INTERRUPTED}/{folder}-{name}");
-                    moves.push((format!("{folder}/{name}"), new_name));
+        let mut had_ceiling = false;
+        let of_ceiling = format!("-{}-", slug(crate::execution::CEILING));
+        for from in ["trials", SEARCHES] {
+            for name in self.names(from) {
+                if sequence_of(&name).is_none_or(|one| !sequences.contains(&one)) {
+                    continue;
                 }
+                had_ceiling |= name.contains(&of_ceiling);
+                // Another one may lie there, of an earlier start.
+                let free = (1..).map(|number| format!("{number}-{from}-{name}"));
+                let free = free.into_iter().find(|name| !folder.join(name).exists());
+                let new_name = format!("{INTERRUPTED}/{}", free.expect("some number is free"));
+                moves.push((format!("{from}/{name}"), new_name));
             }
         }
-        if moves.is_empty() {
-            return Ok(());
+        if !moves.is_empty() {
+            fs::create_dir_all(&folder).map_err(LabError::file("create", &folder))?;
+            let moved = digests::move_all(&self.directory, &moves);
+            moved.map_err(LabError::file("write", folder))?;
         }
-        let path = self.directory.join(INTERRUPTED);
-        fs::create_dir_all(&path).map_err(LabError::file("create", &path))?;
-        digests::move_all(&self.directory, &moves).map_err(LabError::file("write", path))
+        Ok(had_ceiling)
     }
 
     /// Stores a gap. The same gap found twice is one.

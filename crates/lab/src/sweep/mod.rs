@@ -8,6 +8,7 @@
 //! what two neighbours share falls out of their ratio.
 
 mod budget;
+mod cut;
 mod study;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use model::{Bytes, Experiment, Random, Span};
 
 pub use budget::{Cost, Present, Scaled, rounds_needed, scale, untold};
 pub(crate) use budget::{block_cost, restart};
+pub use cut::{Cut, cut};
 pub use model::experiment::REPEATS_MAX;
 pub use study::{fit_cores, shortfall, without_veth};
 
@@ -235,29 +237,6 @@ pub fn attempt(
     } else {
         Vec::new()
     }
-}
-
-/// The cells of `blocks` that an earlier start left in two, with some of their trials and without
-/// others that can be made: the sequence numbers of each.
-pub fn cut(
-    blocks: &[Block],
-    is_done: &dyn Fn(u32) -> bool,
-    can_be: &dyn Fn(&Slot) -> bool,
-) -> Vec<BTreeSet<u32>> {
-    let mut cells: BTreeMap<(usize, Cell), Vec<&Slot>> = BTreeMap::new();
-    for block in blocks {
-        for slot in &block.slots {
-            let cell = (block.group, slot.cell);
-            cells.entry(cell).or_default().push(slot);
-        }
-    }
-    let is_cut = |slots: &Vec<&Slot>| {
-        let is_done = |slot: &&Slot| is_done(slot.sequence);
-        slots.iter().any(is_done) && slots.iter().any(|slot| !is_done(slot) && can_be(slot))
-    };
-    let cut = cells.into_values().filter(is_cut);
-    cut.map(|slots| slots.iter().map(|slot| slot.sequence).collect())
-        .collect()
 }
 
 /// Whether there is hope for an attempt: the repeat before it, or else the round before, made at

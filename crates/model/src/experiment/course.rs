@@ -173,6 +173,14 @@ pub(super) fn objective(load: &LoadFile) -> Result<Vec<Threshold>, ExperimentErr
             let read = |one: &str| one.trim().parse::<Threshold>();
             let all: Result<Vec<Threshold>, _> = text.split(',').map(read).collect();
             let all = all.map_err(|error| wrong(key, error.to_string()))?;
+            if let Some(one) = all.iter().find(|one| one.asks_for_load()) {
+                let why = format!(
+                    "'{}' is met by a higher load, so it is no limit of one: say how long answers \
+                     may take and how many may fail",
+                    one.text()
+                );
+                return Err(wrong(key, why));
+            }
             match all.iter().find(|one| one.is_of_pages()) {
                 None => Ok(all),
                 Some(one) => Err(wrong(

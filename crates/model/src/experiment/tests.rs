@@ -209,6 +209,9 @@ fn a_capacity_is_searched_under_an_objective() {
         assert_eq!(error.key, key, "{error}");
     };
     check("load.objective", |v| v["load"]["objective"] = "fast".into());
+    check("load.objective", |v| {
+        v["load"]["objective"] = "rate>10".into();
+    });
     check("load.objective", |v| v["load"]["objective"] = ().into());
     check("load.objective", |v| v["load"]["mode"] = "closed".into());
     check("load.rate", |v| v["load"]["rate"] = 500.into());

@@ -17,7 +17,7 @@ use std::str::FromStr;
 pub use self::judged::{Few, Judged, Unit};
 use crate::distribution::{Distribution, Support, support, values_needed};
 use crate::outcome::{Outcome, OutcomeCounts};
-use crate::record::{Record, page_times};
+use crate::record::{Class, Record, page_times};
 use crate::units::{Rate, Span};
 
 /// A condition that can be judged.
@@ -337,6 +337,17 @@ impl Threshold {
         }
     }
 
+    /// Whether it asks for right answers, so many or more: a higher load gives these sooner, so it
+    /// is no limit of a load.
+    pub const fn asks_for_load(&self) -> bool {
+        let is_of_answers = matches!(self.what, What::Count | What::Rate);
+        let is_least = matches!(
+            self.operator,
+            Operator::Equal | Operator::More | Operator::MoreOrEqual
+        );
+        is_of_answers && is_least
+    }
+
     /// What its quantile rests on, where that is too little.
     fn few(&self, record: &Record) -> Option<Few> {
         let What::Time(time, Statistic::Quantile(q)) = self.what else {
@@ -364,7 +375,12 @@ impl Threshold {
         };
         let class = record.classes.iter().find(|class| class.name == *name)?;
         let of_class = match time {
-            Time::Response => &class.response_time,
+            Time::Response => {
+                // What never began waited longer than anything that has a time.
+                let mut times = class.response_time.clone();
+                times.record_censored_n(never_begun(record, class));
+                return Some(Cow::Owned(times));
+            }
             Time::Service => &class.service_time,
             Time::FirstByte => &class.first_byte_time,
             // Before it is known which request it is; and transfer is known of all together alone.
@@ -393,7 +409,6 @@ impl Threshold {
             None => None,
             Some(name) => Some(record.classes.iter().find(|class| class.name == *name)?),
         };
-        let outcomes = class.map_or(&record.total.outcomes, |class| &class.outcomes);
         let seconds = record.window.as_s_f64();
         let right = match class {
             None => number(record.total.right_in_it()),
@@ -402,17 +417,34 @@ impl Threshold {
         match self.what {
             What::Count => Some(right),
             What::Rate => (seconds > 0.0).then(|| right / seconds),
-            What::Errors => errors(outcomes),
+            What::Errors => match class {
+                None => errors(&record.total.outcomes, 0),
+                Some(class) => errors(&class.outcomes, never_begun(record, class)),
+            },
             What::Time(..) => None,
         }
     }
 }
 
-/// The share of exchanges that got no right answer; those that the end of the run cut short are
-/// none.
-fn errors(outcomes: &OutcomeCounts) -> Option<f64> {
-    let ended = outcomes.total() - outcomes[Outcome::Unfinished];
+/// The share of exchanges that got no right answer, with so many that never began; those that the
+/// end of the run cut short are none.
+fn errors(outcomes: &OutcomeCounts, never_begun: u64) -> Option<f64> {
+    let ended = outcomes.total() - outcomes[Outcome::Unfinished] + never_begun;
     (ended > 0).then(|| number(ended - outcomes[Outcome::Ok]) / number(ended))
+}
+
+/// How many arrivals of an open loop would have been that request and were given up before they
+/// were any: its part of them, as large as its part of those that began.
+fn never_begun(record: &Record, class: &Class) -> u64 {
+    let begun: u64 = record.classes.iter().map(|one| one.outcomes.total()).sum();
+    let never = record.total.outcomes.total().saturating_sub(begun);
+    let classes = record.classes.len() as u64;
+    let (part, whole) = match begun {
+        0 => (1, classes),
+        _ => (class.outcomes.total(), begun),
+    };
+    let here = u128::from(never) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(here).unwrap_or(u64::MAX)
 }
 
 impl Time {

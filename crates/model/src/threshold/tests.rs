@@ -20,6 +20,14 @@ fn record() -> Record {
     class.outcomes[Outcome::Ok] = 90;
     class.response_time.record_n(Span::from_ms(4), 90);
     record.classes.push(class);
+    let mut class = Class {
+        name: "GET /usual".to_owned(),
+        ..Class::default()
+    };
+    class.outcomes[Outcome::Ok] = 900;
+    class.outcomes[Outcome::Timeout] = 10;
+    class.outcomes[Outcome::Unfinished] = 5;
+    record.classes.push(class);
     let page = |name: &str, failed, ms| {
         let mut page = Page {
             name: name.to_owned(),
@@ -74,6 +82,41 @@ fn conditions_are_judged_with_their_value() {
     check("{front}: page_time: max<=20.1ms", Some(20_000.0), true);
     check("{search}: page_time: med<1s", Some(40_000.0), true);
     check("{GET /slow}: page_time: med<1s", None, false);
+}
+
+/// Arrivals that were given up before they were any request belong to all of them.
+#[test]
+fn what_never_began_counts_for_each_request() {
+    let mut record = record();
+    let judged = |text: &str, record: &Record| {
+        let judged = text.parse::<Threshold>().unwrap().judge(record);
+        (judged.value, judged.met)
+    };
+    assert_eq!(judged("{GET /slow}: errors<1%", &record), (Some(0.0), true));
+    assert!(judged("{GET /slow}: p(90)<5ms", &record).1);
+    // Ten arrivals of eleven were shed.
+    record.total.outcomes[Outcome::Shed] = 10_050;
+    let (share, is_met) = judged("{GET /slow}: errors<1%", &record);
+    assert!((share.unwrap() - 10.0 / 11.0).abs() < 1e-9 && !is_met);
+    let (share, _) = judged("{GET /usual}: errors<1%", &record);
+    assert!((share.unwrap() - (10.0 + 9_150.0) / (910.0 + 9_150.0)).abs() < 1e-9);
+    assert_eq!(judged("{GET /slow}: p(90)<5ms", &record), (None, false));
+    assert!(judged("{GET /slow}: p(5)<5ms", &record).1);
+    // Nothing ever began.
+    for class in &mut record.classes {
+        class.outcomes = OutcomeCounts::default();
+    }
+    assert_eq!(
+        judged("{GET /slow}: errors<1%", &record),
+        (Some(1.0), false)
+    );
+}
+
+#[test]
+fn a_condition_that_a_higher_load_meets_is_no_limit_of_one() {
+    let asks = |text: &str| text.parse::<Threshold>().unwrap().asks_for_load();
+    assert!(asks("rate>8000") && asks("count>=5") && asks("rate==10"));
+    assert!(!asks("rate<8000") && !asks("errors<1%") && !asks("p(99)<5ms"));
 }
 
 #[test]

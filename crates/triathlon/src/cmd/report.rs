@@ -13,7 +13,7 @@ use verdict::TrialSet;
 
 use super::printer::print;
 use super::publish::publish;
-use super::stored::{self, DEPTH_MAX, Opened, find, newest, was_trial};
+use super::stored::{self, DEPTH_MAX, Opened, find, is_among_trials, newest, was_trial};
 use super::study;
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -357,6 +357,10 @@ pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Page>, Exit)> {
         }
         let mut files = Vec::new();
         find(&folder, DEPTH_MAX, &mut files)?;
+        if folder.join("manifest.json").is_file() {
+            // Beside its trials lie those of searches, and those that were measured again.
+            files.retain(|file| is_among_trials(file));
+        }
         files.sort();
         let (of_folder, are_read) = read_files(&files, Some(&folder), &run)?;
         pages.extend(of_folder);

@@ -216,7 +216,7 @@ pub(super) fn was_trial(path: &Path, text: &str) -> bool {
 }
 
 /// Whether a file lies where a lab stores trials.
-fn is_among_trials(path: &Path) -> bool {
+pub(super) fn is_among_trials(path: &Path) -> bool {
     path.parent()
         .is_some_and(|folder| folder.ends_with("trials"))
 }

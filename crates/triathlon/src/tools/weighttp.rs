@@ -29,6 +29,7 @@ pub(super) const TOOL: Tool = Tool {
         "An answer is right if it has the status of the answer before the run; for weighttp, any \
          status from 200 to 299 is right.",
         "-v prints the version, as in 0.4.",
+        "Of answers with several wrong statuses the first is known, and stands for all.",
     ],
     work: Work::Load { asked, told },
 };
@@ -218,11 +219,20 @@ fn told(given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
         (number(figures.received()) / 1024.0 / seconds).floor()
     ));
     let succeeded = figures.succeeded();
-    let broken = requests.saturating_sub(complete);
+    // Interrupted, it has not begun all of them.
+    let done = match trial.record.interrupted {
+        true => trial.record.total.outcomes.total().min(requests),
+        false => requests,
+    };
+    let started = match trial.record.interrupted {
+        true => trial.record.total.sent_in_it().clamp(done, requests),
+        false => requests,
+    };
+    let broken = done.saturating_sub(complete);
     out.push_str(&format!(
-        "requests: {requests} total, {requests} started, {requests} done, {succeeded} succeeded, \
-         {} failed, {broken} errored\n",
-        requests.saturating_sub(succeeded)
+        "requests: {requests} total, {started} started, {done} done, {succeeded} succeeded, {} \
+         failed, {broken} errored\n",
+        done.saturating_sub(succeeded)
     ));
     let [two, three, four, five] = [2, 3, 4, 5].map(|hundred| figures.hundred(hundred));
     out.push_str(&format!(

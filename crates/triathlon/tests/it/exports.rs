@@ -10,7 +10,7 @@ use model::Outcome;
 
 use crate::support::process::{Running, command, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, read_head, send};
-use crate::support::{need, wait_until};
+use crate::support::{need, reserve, wait_until};
 
 fn right() -> Stub {
     Stub::start(|stream, _| {
@@ -281,7 +281,7 @@ fn a_capacity_in_connections_is_found() {
         "load",
         &url,
         "--capacity",
-        "rate>1",
+        "errors<1%",
         "--capacity-of",
         "connections",
         "--poisson",
@@ -291,14 +291,68 @@ fn a_capacity_in_connections_is_found() {
 }
 
 #[test]
+fn a_search_refuses_what_does_not_go_with_it() {
+    let server = right();
+    let url = server.url();
+    let steps = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(steps.path(), "[[step]]\nget = \"/\"\n").expect("a script");
+    let script = format!("--capacity errors<1% --script {}", steps.path().display());
+    for (flags, words) in [
+        ("--capacity rate>100", "met by a higher load"),
+        ("--capacity p(99)<5s,count>=10", "'count>=10'"),
+        ("--capacity errors<1% --metrics 127.0.0.1:0", "--metrics"),
+        ("--capacity errors<1% --latency", "--latency"),
+        ("--capacity errors<1% --split", "--split"),
+        (&script, "--capacity-of connections"),
+    ] {
+        let flags = format!("{flags} -d 40ms --warmup 0s -c 1 -t 1");
+        let words_of = ["load", &url].into_iter().chain(flags.split(' '));
+        triathlon(words_of)
+            .expect_code(2)
+            .expect_complaint(&["--capacity", words]);
+    }
+    assert_eq!(
+        server.requests(),
+        0,
+        "it was refused before anything was asked"
+    );
+}
+
+/// A run of a count would wait for each of its requests.
+#[test]
+fn a_run_of_a_count_ends_when_its_server_has_gone_for_good() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("index.html"), "hello").expect("a file");
+    let address = reserve();
+    let listen = address.address.to_string();
+    let site = folder.path().display().to_string();
+    let server = Running::start(&mut command(["serve", &site, "--listen", &listen]));
+    wait_until("it listens", || TcpStream::connect(address.address).is_ok());
+    let url = format!("http://{listen}/");
+    let flags = "-n 100000000 -c 2 -t 1 --warmup 0s --timeout 1s --series -";
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let running = Running::start(&mut command(words));
+    wait_until("it measures", || running.stdout().contains("{\"second\""));
+    server.signal("KILL");
+    drop(server.finish());
+    let run = running.finish();
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(
+        said.contains("the server took no connection for 10"),
+        "{run:#?}"
+    );
+    assert_ne!(run.code, Some(0), "{run:#?}");
+}
+
+#[test]
 fn a_capacity_that_nobody_has_is_told() {
     let server = right();
     let url = server.url();
-    let flags = "--capacity rate>1000M -d 40ms --warmup 0s -c 1 -t 1";
+    let flags = "--capacity p(50)<1ns -d 40ms --warmup 0s -c 1 -t 1";
     let words = ["load", &url].into_iter().chain(flags.split(' '));
     let run = triathlon(words).expect_one_of(&[3, 4]);
     assert!(run.stdout.contains("capacity    "), "{run:#?}");
-    triathlon(["load", &url, "--capacity", "rate>1", "-R", "5"])
+    triathlon(["load", &url, "--capacity", "errors<1%", "-R", "5"])
         .expect_code(2)
         .expect_complaint(&["--capacity", "--rate"]);
 }

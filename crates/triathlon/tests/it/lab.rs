@@ -432,6 +432,15 @@ fn who_is_killed_in_mid_block_costs_one_trial_and_resume_makes_up_for_it() {
     assert!(kept.iter().all(|path| path.is_file()));
     let aside = files(folder.path(), "interrupted");
     assert!((1..6).contains(&aside.len()), "{aside:#?}");
+    // What was set aside is no round any more.
+    let experiment = folder.path().join("first-heat").display().to_string();
+    let report = triathlon(["report", &experiment, "--csv", "-"]).expect_code(0);
+    let rows = report.stdout.lines().count();
+    assert_eq!(
+        rows,
+        1 + files(folder.path(), "trials").len(),
+        "{report:#?}"
+    );
     assert_eq!(files(folder.path(), "gaps"), Vec::<PathBuf>::new());
 }
 

@@ -123,7 +123,7 @@ fn a_plan_says_everything() {
             "--duration" | "--timeout" | "--warmup" | "--deadline" | "--think" => "1s",
             "--reconnect" | "--slow-share" => "1%",
             "--stages" => "1s:1",
-            "--capacity" => "rate>1",
+            "--capacity" => "errors<1%",
             "--capacity-of" => "rate",
             "--metrics" => "127.0.0.1:1",
             "--threshold" => "rate>1",

@@ -52,3 +52,44 @@ fn a_terminal_shows_the_run_and_keeps_the_result() {
     // What the claims come to is the machine's matter: here both sides may share a CPU.
     assert!(rest.contains("capacity "), "{rest}");
 }
+
+/// What a terminal is told of a program that has it for standard output and standard error.
+fn at_a_terminal(script: &std::path::Path, words: &str) -> String {
+    let mut command = Command::new(script);
+    command.args(["-qec", &format!("{} {words}", program()), "/dev/null"]);
+    command.env("LC_ALL", "C.UTF-8").env("TERM", "xterm");
+    Running::start(&mut command).finish().stdout
+}
+
+/// A picture that is drawn anew would erase them.
+#[test]
+fn lines_for_a_program_are_not_drawn_over_at_a_terminal() {
+    let name = "lines_for_a_program_are_not_drawn_over_at_a_terminal";
+    let Some([script]) = need(name, ["script"]) else {
+        return;
+    };
+    let server = Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    });
+    let flags = "-R 50 -c 2 -d 2s --warmup 0s --series -";
+    let said = at_a_terminal(&script, &format!("load {} {flags}", server.url()));
+    let lines: Vec<&str> = said.lines().map(str::trim_end).collect();
+    let is_whole = |line: &&&str| line.starts_with("{\"second\"") && line.ends_with('}');
+    assert!(lines.iter().filter(is_whole).count() >= 2, "{said:?}");
+    assert!(!said.contains("\x1b["), "{said:?}");
+}
+
+#[test]
+fn an_error_stands_alone_at_a_terminal() {
+    let Some([script]) = need("an_error_stands_alone_at_a_terminal", ["script"]) else {
+        return;
+    };
+    let nobody = crate::support::reserve();
+    let words = format!("load http://{}/ -d 1s", nobody.address);
+    let said = at_a_terminal(&script, &words);
+    let (before, _) = said.split_once("cannot connect").expect("it says why");
+    let line = before.rsplit(['\n', '\r']).next().expect("there is one");
+    let shown = line.rsplit_once("\x1b[J").map_or(line, |(_, rest)| rest);
+    assert_eq!(shown, "triathlon: ", "{said:?}");
+}

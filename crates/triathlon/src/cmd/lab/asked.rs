@@ -178,10 +178,8 @@ impl Asked {
         let order = (manifest.order_seed, manifest.at_once);
         let is_done = |sequence| done.contains(&sequence);
         let rounds = sweep::schedule(&self.experiment, order.0, order.1);
-        let cut = rounds
-            .iter()
-            .flat_map(|round| sweep::cut(&round.blocks, &is_done, &can_be));
-        let again: BTreeSet<u32> = cut.flatten().collect();
+        let cut = |index| sweep::cut(&rounds, index, &is_done, &|_| false, &can_be).cells;
+        let again: BTreeSet<u32> = (0..rounds.len()).flat_map(cut).flatten().collect();
         let is_open = |slot: &Slot| {
             can_be(slot) && (!is_done(slot.sequence) || again.contains(&slot.sequence))
         };

@@ -121,16 +121,16 @@ impl Screen {
     }
 }
 
-/// What is measured again because of an interruption.
+/// What is measured again because something beside it is missing.
 fn measured_again(trials: usize) -> String {
-    let (are, they, ones) = match trials {
-        1 => ("is", "it is", "one is"),
-        _ => ("are", "they are", "ones are"),
+    let (are, them, ones) = match trials {
+        1 => ("is", "it", "one is"),
+        _ => ("are", "them", "ones are"),
     };
     let trials = words::plural(trials as u64, "trial");
     format!(
-        "{trials} of an earlier start {are} measured again, next to those that {they} compared \
-         with; the earlier {ones} kept in interrupted/"
+        "{trials} of an earlier start {are} measured again if what is missing beside {them} can be \
+         measured now; the earlier {ones} kept in interrupted/"
     )
 }
 

@@ -107,14 +107,7 @@ impl Searched for Connections {
 
 /// Searches the capacity of what `chosen` asks.
 pub(super) fn search(args: &Args, chosen: &Chosen, interrupt: &Interrupt) -> anyhow::Result<Exit> {
-    if args.exports.files().next().is_some() || args.samples.is_some() {
-        return Err(UsageError(
-            "--capacity makes many trials: --hgrm, --hlog, --series and --samples are about one; \
-             give --rate or --connections with what was found"
-                .to_owned(),
-        )
-        .into());
-    }
+    refuse(args, chosen)?;
     let full = args.duration.unwrap_or(FULL);
     let output = Output::new(args);
     let mut maker = Maker {
@@ -149,6 +142,40 @@ pub(super) fn search(args: &Args, chosen: &Chosen, interrupt: &Interrupt) -> any
             maker.follow(settings, None)
         }
     }
+}
+
+/// Refuses what does not go together with a search.
+fn refuse(args: &Args, chosen: &Chosen) -> Result<(), UsageError> {
+    let exports = &args.exports;
+    let is_of_one = exports.files().next().is_some() || exports.metrics.is_some();
+    if is_of_one
+        || args.samples.is_some()
+        || args.latency
+        || chosen.plan.file().split_one_in.is_some()
+    {
+        return Err(UsageError(
+            "--capacity makes many trials: --hgrm, --hlog, --latency, --metrics, --samples, \
+             --series and --split are about one; give --rate or --connections with what was found"
+                .to_owned(),
+        ));
+    }
+    let objective = &args.pace.capacity;
+    if let Some(one) = objective.iter().find(|one| one.asks_for_load()) {
+        return Err(UsageError(format!(
+            "--capacity: '{}' is met by a higher load, so it is no limit of one: say how long \
+             answers may take and how many may fail, as in 'p(99)<5ms,errors<0.1%'",
+            one.text()
+        )));
+    }
+    let has_users = chosen.plan.file().script.is_some();
+    if has_users && args.pace.capacity_of == Of::Rate {
+        return Err(UsageError(
+            "--capacity searches a rate, and users ask when their steps say: give \
+             --capacity-of connections, too, which searches how many users there may be"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// Makes trials.

@@ -20,8 +20,8 @@ pub(super) struct Exports {
 
     /// Write each second as a line of JSON, as soon as it is over: rates, failures, response times.
     /// To FILE, or to stdout (-) instead of the report. With --agents at the end. What was sent,
-    /// right answers and bytes are of the second; in an open loop outcomes and times are of what
-    /// was due in it
+    /// right answers and bytes are of the second, and outcomes and times are of what ended in it;
+    /// what was never sent is in the last line
     #[arg(long, value_name = "FILE|-")]
     pub(super) series: Option<PathBuf>,
 

@@ -178,8 +178,13 @@ fn page(right: u64, failed: u64, last: Option<&Last<'_>>) -> String {
     for (q, name) in QUANTILES {
         let mut line = format!("{{quantile=\"{name}\"}} ");
         let seconds = response_time.quantile(q).map(Span::as_s_f64);
-        // A quantile that falls among those that failed is longer than anything seen.
-        let seconds = seconds.map_or_else(|| "+Inf".to_owned(), |s| s.to_string());
+        let seconds = match seconds {
+            Some(seconds) => seconds.to_string(),
+            // Nothing ended.
+            None if response_time.is_empty() => "NaN".to_owned(),
+            // It falls among those that failed, which is longer than anything seen.
+            None => "+Inf".to_owned(),
+        };
         line.push_str(&seconds);
         lines.push(line);
     }
@@ -229,6 +234,30 @@ mod tests {
             assert!(text.contains(expected), "{expected}: {text}");
         }
         assert!(!text.contains("missing_agents"), "{text}");
+    }
+
+    /// Longer than any where all failed; no number where nothing ended.
+    #[test]
+    fn a_second_without_answers_has_no_times() {
+        let last = |failed: u64| {
+            let mut response_time = Distribution::new(Shape::INTERVAL);
+            response_time.record_censored_n(failed);
+            Published {
+                start: Span::ZERO,
+                length: Span::from_s(1),
+                ok: 0,
+                failures: failed,
+                connections: 4,
+                response_time,
+                counts: Some(Box::default()),
+            }
+        };
+        for (failed, value) in [(3, "+Inf"), (0, "NaN")] {
+            let last = last(failed);
+            let text = page(0, failed, Some(&Last::of(&last)));
+            let line = format!("triathlon_response_time_seconds{{quantile=\"0.5\"}} {value}\n");
+            assert!(text.contains(&line), "{text}");
+        }
     }
 
     /// Nobody knows a quantile of what was told without times.

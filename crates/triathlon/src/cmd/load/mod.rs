@@ -7,6 +7,7 @@ mod conditions;
 mod credentials;
 mod exports;
 mod form;
+mod limit;
 mod lines;
 mod lists;
 mod lua;
@@ -34,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use load::{LoadError, Notice, Part};
-use model::event::{Event, Phase};
+use model::event::Event;
 use model::finding::Status;
 use model::plan::{Plan, PlanFile};
 use model::record::{Record, Recovery};
@@ -46,6 +47,7 @@ use sys::process::Interrupt;
 use self::agents::Elsewhere;
 pub(crate) use self::arguments::Args;
 use self::arguments::Chosen;
+use self::limit::{Gone, Limit};
 use self::meter::Meter;
 use self::metrics::Metrics;
 use self::output::Output;
@@ -193,12 +195,12 @@ fn measure(
     let mut meter = (!output.is_for_programs()).then(|| Meter::new(chosen.server, plan));
     let mut shown = output.shown(&chosen.plan);
     let mut failed = None;
-    let mut limit = Limit::new(most);
-    let mut record = make_load(&chosen.plan, script, args, &stop, &mut |notice| {
+    let (mut limit, mut gone) = (Limit::new(most), Gone::new(plan));
+    let made = make_load(&chosen.plan, script, args, &stop, &mut |notice| {
         if interrupt.is_raised() {
             stop.store(true, Ordering::Relaxed);
         }
-        if limit.is_over(notice.as_ref()) {
+        if limit.is_over(notice.as_ref()) | gone.is_over(notice.as_ref()) {
             stop.store(true, Ordering::Relaxed);
         }
         let Some(notice) = notice else { return };
@@ -215,9 +217,18 @@ fn measure(
             failed.get_or_insert(error);
             stop.store(true, Ordering::Relaxed);
         }
-    })?;
+    });
+    if let (Err(_), Some(shown)) = (&made, &mut shown) {
+        shown.end();
+    }
+    let mut record = made?;
     if let Some(error) = failed {
         return Err(error);
+    }
+    if let Some(note) = gone.note() {
+        // Where lines or another tool's text are printed, nobody reads the record's notes.
+        out::note(format_args!("triathlon: {note}"));
+        record.notes.push(note);
     }
     // Whoever gave a limit was not interrupted by it.
     record.interrupted &= interrupt.is_raised() || !limit.is_over(None);
@@ -249,26 +260,6 @@ fn measure(
     let thresholds = args.thresholds.iter();
     trial.thresholds = thresholds.map(|one| one.judge(&trial.record)).collect();
     Ok(trial)
-}
-
-/// How long the window may be, where something else ends it too.
-struct Limit {
-    most: Option<Span>,
-    end: Option<Instant>,
-}
-
-impl Limit {
-    const fn new(most: Option<Span>) -> Self {
-        Self { most, end: None }
-    }
-
-    /// Whether the window has been that long.
-    fn is_over(&mut self, notice: Option<&Notice>) -> bool {
-        if let (Some(most), Some(Notice::Phase(Phase::Measurement, at))) = (self.most, notice) {
-            self.end = Some(*at + most);
-        }
-        self.end.is_some_and(|end| clock::monotonic() >= end)
-    }
 }
 
 /// Makes the load here, or in as many processes as it needs.

@@ -1,14 +1,14 @@
 //! What `triathlon load` writes: events for programs, and a report for people.
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use load::Notice;
 use model::environment::PathEnd;
-use model::event::Event;
+use model::event::{Event, Phase};
 use model::plan::Plan;
 use model::record::Sample;
 use model::units::Span;
@@ -28,6 +28,8 @@ pub(super) struct Output {
     events: bool,
     /// The run is shown as it goes on.
     shows: bool,
+    /// Whether it may be drawn at a terminal, which erases what was drawn before.
+    draws: bool,
     /// A line is written for each interval.
     series: Option<Series>,
 }
@@ -37,6 +39,7 @@ impl Output {
         Self {
             events: args.plan.is_some(),
             shows: args.plan.is_none(),
+            draws: !is_stdout(&args.exports.series) || !std::io::stdout().is_terminal(),
             series: None,
         }
     }
@@ -60,7 +63,8 @@ impl Output {
 
     /// What is shown of a run of `plan` while it goes on, if anything is.
     pub(super) fn shown(&self, plan: &Plan) -> Option<Shown> {
-        let shown = || match View::new(plan) {
+        let view = self.draws.then(|| View::new(plan)).flatten();
+        let shown = || match view {
             Some(view) => Shown::Drawn(view),
             None => Shown::Said(Lines::new(plan.file())),
         };
@@ -85,13 +89,12 @@ impl Output {
 
     /// Finds out before the run whether what was asked for can be written at its end.
     pub(super) fn try_out(args: &Args) -> anyhow::Result<()> {
-        let takes_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-        let is_series = takes_stdout(&args.exports.series);
-        if is_series && (takes_stdout(&args.json) || takes_stdout(&args.samples)) {
+        let is_series = is_stdout(&args.exports.series);
+        if is_series && (is_stdout(&args.json) || is_stdout(&args.samples)) {
             let why = "--series -: --json - or --samples - writes to stdout already; name a file";
             return Err(UsageError(why.to_owned()).into());
         }
-        if takes_stdout(&args.samples) && (takes_stdout(&args.json) || args.plan.is_some()) {
+        if is_stdout(&args.samples) && (is_stdout(&args.json) || args.plan.is_some()) {
             let other = if args.plan.is_some() {
                 "--plan"
             } else {
@@ -164,6 +167,11 @@ impl Output {
     }
 }
 
+/// Whether that stands for stdout.
+fn is_stdout(path: &Option<PathBuf>) -> bool {
+    path.as_deref() == Some(Path::new("-"))
+}
+
 /// A run as it goes on: drawn at a terminal, and said line by line elsewhere.
 pub(super) enum Shown {
     Drawn(View),
@@ -176,6 +184,13 @@ impl Shown {
         match self {
             Self::Drawn(view) => view.notice(notice),
             Self::Said(lines) => lines.notice(notice),
+        }
+    }
+
+    /// It is over, whatever became of it: nothing is left drawn.
+    pub(super) fn end(&mut self) {
+        if let Self::Drawn(view) = self {
+            view.enter(Phase::Done);
         }
     }
 }

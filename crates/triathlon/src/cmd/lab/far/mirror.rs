@@ -50,8 +50,7 @@ impl Mirror {
         for name in FOLDERS {
             walk(&self.folder, name, &mut there)?;
         }
-        let gone = self.sent.keys().filter(|name| !there.contains_key(*name));
-        let mut changes: Vec<Change> = gone.cloned().map(Change::Gone).collect();
+        let mut changes = Vec::new();
         for (name, mark) in &there {
             if self.sent.get(name) != Some(mark) {
                 changes.push(Change::File(File {
@@ -60,6 +59,9 @@ impl Mirror {
                 }));
             }
         }
+        // Last, as what has another name now would be nowhere for a moment.
+        let gone = self.sent.keys().filter(|name| !there.contains_key(*name));
+        changes.extend(gone.cloned().map(Change::Gone));
         self.sent = there;
         Ok(changes)
     }
@@ -159,8 +161,8 @@ mod tests {
         assert_eq!(
             mirror.changes().unwrap(),
             [
+                file("trials/1.json", "2"),
                 Change::Gone("gaps/a.json".to_owned()),
-                file("trials/1.json", "2")
             ]
         );
         // As long and as new, and another one.
