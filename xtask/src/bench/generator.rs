@@ -202,7 +202,8 @@ impl Generator {
                 .args(ask.more),
             Self::Zrk => command
                 .args(["-t1", "-c", &connections, "-d", &format!("{seconds}s")])
-                .args(["-R", FAR_ABOVE]),
+                // Its timeout costs it a timer for each request.
+                .args(["-R", FAR_ABOVE, "--timeout", "0"]),
             Self::Ab => command
                 .args((!is_brief).then_some("-k"))
                 .args(["-q", "-c", &connections, "-t", &seconds])
@@ -224,7 +225,8 @@ impl Generator {
         let text = output(&mut command).with_context(|| format!("{program} failed"))?;
         let cpu_us = children_cpu_us() - before;
         let rate = match self {
-            Self::Wrk | Self::Hey | Self::Zrk => number_after(&text, &["Requests/sec:"]),
+            Self::Zrk => number_after(&text, &["requests in", "read", "\u{b7}"]),
+            Self::Wrk | Self::Hey => number_after(&text, &["Requests/sec:"]),
             // Over HTTP/3 it waits for 30 s when its time is over, and divides by that, too.
             Self::OhaHttp3 => number_after(&text, &["[200]"]).map(|count| count / seconds_f64),
             Self::Ab => number_after(&text, &["Requests per second:"]),
