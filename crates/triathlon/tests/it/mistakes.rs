@@ -147,7 +147,7 @@ fn what_is_wrong_with_tls_is_told_with_its_remedy() {
     let run = triathlon(["load", &url, "-d", "100ms", "-c", "1"]);
     let words: Vec<&str> = run.stdout.split_whitespace().collect();
     let said = words.join(" ");
-    assert!(said.contains("is it an https:// port?"), "{run:#?}");
+    assert!(said.contains("if that is an https:// port"), "{run:#?}");
     let secure = crate::tls::https(&url);
     let groups = "-k --tls-version 1.2 --tls-groups X25519MLKEM768 -d 100ms -c 1";
     load(&secure, groups).expect_complaint(&["TLS 1.2 has none of the key-exchange groups"]);

@@ -29,6 +29,12 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let examples = &facts.record.examples;
     let example = examples.iter().find(|e| e.outcome == Outcome::Status);
     let first = example.map_or_else(String::new, |e| format!(", the first: {}", e.told()));
+    // So servers answer who asks for HTTP where they speak TLS.
+    let refused = example.is_some_and(|e| e.text.starts_with("status 400 "));
+    let hint = match refused && !facts.trial.is_secure() {
+        true => " (if that is an https:// port, ask it with https://)",
+        false => "",
+    };
     Found::all(
         CHECK.claims,
         Invalid,
@@ -40,6 +46,8 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     )
     .evidence("status", wrong)
     .evidence("example", example.map(|e| e.text.clone()))
-    .fix("Mend what the server refuses, or declare the status you expect (--expect-status)")
+    .fix(format!(
+        "Mend what the server refuses{hint}, or declare the status you expect (--expect-status)"
+    ))
     .into()
 }

@@ -557,3 +557,22 @@ fn many_connections_do_not_hide_that_early_data_are_refused() {
     let never = said(mix, |tls| tls.not_early = 200);
     assert_eq!(never.as_deref(), Some(wants_more));
 }
+
+/// So a port that speaks TLS answers who asks it without.
+#[test]
+fn a_request_that_the_server_calls_bad_may_lack_tls() {
+    let fix = |status: &str, url: &str| {
+        let mut trial = closed().remove(0);
+        trial.plan.requests[0].url = url.to_owned();
+        let text = format!("status {status} instead of 200");
+        spoil(&mut trial, Outcome::Status, 600_000, &text);
+        let verdict = crate::judge(&trial);
+        let mut findings = verdict.findings.into_iter();
+        let found = findings.find(|finding| finding.rule == "HTTP-02").unwrap();
+        found.fix.join(" ")
+    };
+    let hint = "ask it with https://";
+    assert!(fix("400", "http://127.0.0.1:8080/").contains(hint));
+    assert!(!fix("503", "http://127.0.0.1:8080/").contains(hint));
+    assert!(!fix("400", "https://127.0.0.1:8443/").contains(hint));
+}
