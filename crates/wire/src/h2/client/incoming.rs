@@ -167,19 +167,15 @@ impl Connection {
         let has_head = place.is_some_and(|place| self.slots[place].has_head);
         let Some(place) = place.filter(|_| !has_head) else {
             // Nobody reads it, but the table has to follow.
-            let decoded = self.decoder.decode(block, |_, _| {});
-            decoded.map_err(|_| ProtocolError::Http2(Code::COMPRESSION))?;
+            self.heads.skip(block)?;
             return match place {
                 Some(place) if is_end => self.complete(place, sink),
                 Some(_) => Err(ProtocolError::Http2(Code::PROTOCOL)),
                 None => Ok(()),
             };
         };
-        if shared.tells_heads {
-            self.known.forget();
-        }
-        let (most, text) = (shared.head_bytes, &mut shared.text);
-        let fields = self.known.read(block, &mut self.decoder, most, text)?;
+        let (most, tells, text) = (shared.head_bytes, shared.tells_heads, &mut shared.text);
+        let fields = self.heads.read(block, most, tells, text)?;
         let slot = &mut self.slots[place];
         match fields.status {
             0 => return Err(ProtocolError::BadHead("it has no :status")),

@@ -20,13 +20,13 @@ use model::http2::Http2Record;
 
 pub use self::request::{Encoded, encode};
 
-use self::answer::Known;
+use self::answer::Heads;
 use self::pending::Pending;
 use self::request::transcribe;
 use self::tally::Tally;
 use super::PREFACE;
 use super::frame::{self, Code, PAYLOAD, flag};
-use super::hpack::{self, Decoder};
+use super::hpack;
 use super::reader::Reader;
 use super::settings::{self, Settings, WINDOW_AT_FIRST, WINDOW_LARGEST};
 use crate::client::{Broken, Client, End, ProtocolError, Refused, Sink, StreamId, Transmit};
@@ -123,10 +123,9 @@ struct Slot {
 #[derive(Debug)]
 pub struct Connection {
     reader: Reader,
-    decoder: Decoder,
     /// A head of which not all frames have come.
     block: Option<Block>,
-    known: Known,
+    heads: Heads,
     settings: Settings,
     is_greeted: bool,
     slots: Box<[Slot]>,
@@ -176,9 +175,8 @@ impl Client for Connection {
         shared.tally.connections += 1;
         Self {
             reader: Reader::default(),
-            decoder: Decoder::default(),
             block: None,
-            known: Known::default(),
+            heads: Heads::default(),
             settings: Settings::default(),
             is_greeted: false,
             slots: vec![Slot::default(); shared.streams as usize].into(),

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::h2::frame::{FrameHead, kind};
-use crate::h2::hpack::Form;
+use crate::h2::hpack::{Decoder, Form};
 use crate::message::{Head, RequestId, RequestParts};
 
 const NOW: Instant = Instant::from_ns(1_000);

@@ -8,7 +8,7 @@ pub(crate) mod huffman;
 mod table;
 
 pub(crate) use self::encode::{Form, field, indexed, is_static, resize};
-pub(crate) use self::table::{SIZE as TABLE_SIZE, size_of};
+pub(crate) use self::table::{ENTRIES, SIZE as TABLE_SIZE, size_of};
 
 pub(crate) use crate::prefixed::BadBlock;
 
@@ -27,6 +27,15 @@ pub(crate) struct Decoder {
     generation: u64,
 }
 
+/// What a block has to do with the table.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Bond {
+    /// It names entries of the table, or sets its size: with another table it means something else.
+    pub(crate) is_bound: bool,
+    /// How many fields it puts into the table.
+    pub(crate) kept: usize,
+}
+
 /// How a field is written.
 struct Literal {
     /// Bits of the first byte that the index has.
@@ -35,7 +44,8 @@ struct Literal {
 }
 
 impl Decoder {
-    /// Reads `block`; `each` gets name and value of each field, in order.
+    /// Reads `block`; `each` gets name and value of each field, in order. Returns what the block has
+    /// to do with the table.
     ///
     /// # Errors
     ///
@@ -44,7 +54,8 @@ impl Decoder {
         &mut self,
         block: &[u8],
         mut each: impl FnMut(&[u8], &[u8]),
-    ) -> Result<(), BadBlock> {
+    ) -> Result<Bond, BadBlock> {
+        let mut bond = Bond::default();
         let mut rest = block;
         let mut is_first = true;
         while let Some(&first) = rest.first() {
@@ -52,6 +63,7 @@ impl Decoder {
                 let index = integer(&mut rest, 7)?;
                 let (name, value) = self.table.at(index).ok_or(BadBlock)?;
                 each(name, value);
+                bond.is_bound |= index >= DYNAMIC;
             } else if first & 0xe0 == 0x20 {
                 // RFC 7541 §4.2: a change of the size stands before all fields.
                 let size = integer(&mut rest, 5)?;
@@ -60,23 +72,27 @@ impl Decoder {
                 }
                 self.table.set_limit(size);
                 self.generation += 1;
+                bond.is_bound = true;
                 continue;
             } else {
                 let is_kept = first & 0x40 != 0;
                 let prefix = if is_kept { 6 } else { 4 };
-                self.literal(&mut rest, &Literal { prefix, is_kept }, &mut each)?;
+                let index = self.literal(&mut rest, &Literal { prefix, is_kept }, &mut each)?;
+                bond.is_bound |= index >= DYNAMIC;
+                bond.kept += usize::from(is_kept);
             }
             is_first = false;
         }
-        Ok(())
+        Ok(bond)
     }
 
+    /// The index of the name, 0 if it stands there itself.
     fn literal(
         &mut self,
         rest: &mut &[u8],
         how: &Literal,
         each: &mut impl FnMut(&[u8], &[u8]),
-    ) -> Result<(), BadBlock> {
+    ) -> Result<usize, BadBlock> {
         let index = integer(rest, how.prefix)?;
         self.name.clear();
         if index == 0 {
@@ -92,7 +108,7 @@ impl Decoder {
             self.table.insert(&self.name, &self.value);
             self.generation += 1;
         }
-        Ok(())
+        Ok(index)
     }
 
     /// Changes with the table: as long as it does not, a block means what it meant.

@@ -78,6 +78,8 @@ pub(super) const STATIC: [(&str, &str); 61] = [
 const ENTRY: usize = 32;
 /// How large the table may be unless something else is agreed (RFC 9113 §6.5.2).
 pub(crate) const SIZE: usize = 4096;
+/// The table never has more entries.
+pub(crate) const ENTRIES: usize = SIZE / ENTRY;
 
 /// What one field takes in the table.
 pub(crate) const fn size_of(name: &[u8], value: &[u8]) -> usize {
@@ -168,7 +170,7 @@ impl Table {
     fn make_room(&mut self) {
         if self.bytes.capacity() == 0 {
             self.bytes.reserve_exact(2 * SIZE);
-            self.entries.reserve_exact(SIZE / ENTRY);
+            self.entries.reserve_exact(ENTRIES);
             return;
         }
         let start = self
