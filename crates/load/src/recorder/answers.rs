@@ -1,12 +1,46 @@
 //! The exchanges of one request in the window.
 
 use model::coding::{Coded, Coding, Codings};
-use model::distribution::{Distribution, Pair, Which};
+use model::distribution::{Pair, Which};
 use model::outcome::{Outcome, OutcomeCounts};
 use model::record::Class;
 use model::units::{Bytes, Span};
 
 use crate::exchange::Exchange;
+
+/// What the distributions of a request take from an exchange.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    outcome: Outcome,
+    is_sent: bool,
+    coding: Option<Coding>,
+    content: Bytes,
+    response_time: Span,
+    service_time: Option<Span>,
+    first_byte_time: Option<Span>,
+}
+
+impl Ended {
+    #[inline]
+    pub(super) fn of(exchange: &Exchange, outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            is_sent: exchange.sent.is_some(),
+            coding: exchange.coding,
+            content: exchange.content,
+            response_time: exchange.response_time(),
+            service_time: exchange.service_time(),
+            first_byte_time: exchange.first_byte_time(),
+        }
+    }
+
+    /// How long the rest of a right answer took that came in more than one piece.
+    #[inline]
+    pub(super) fn transfer_time(&self) -> Option<Span> {
+        let (service, first) = (self.service_time?, self.first_byte_time?);
+        (self.outcome == Outcome::Ok && service != first).then(|| service.saturating_sub(first))
+    }
+}
 
 /// The exchanges of one request in the window.
 #[derive(Debug, Default)]
@@ -29,44 +63,41 @@ const SERVICE: Which = Which::First;
 const FIRST_BYTE: Which = Which::Second;
 
 impl Answers {
-    /// One of them has ended, in an interval with these response times. If a right answer came in
-    /// more than one piece: how long the rest of it took.
+    /// One of them has ended.
     #[inline]
-    pub(super) fn end(
-        &mut self,
-        exchange: &Exchange,
-        outcome: Outcome,
-        in_interval: &mut Distribution,
-    ) -> Option<Span> {
-        self.outcomes[outcome] += 1;
-        self.sent += u64::from(exchange.sent.is_some());
-        if outcome == Outcome::Ok {
-            let response_time = exchange.response_time();
-            self.response_and_whole.record(RESPONSE, response_time);
-            in_interval.record(response_time);
-            self.content += exchange.content;
-            self.count_coding(exchange);
-            self.count_times(exchange)
+    pub(super) fn end(&mut self, ended: &Ended) {
+        self.outcomes[ended.outcome] += 1;
+        self.sent += u64::from(ended.is_sent);
+        if ended.outcome == Outcome::Ok {
+            self.response_and_whole
+                .record(RESPONSE, ended.response_time);
+            self.content += ended.content;
+            self.count_coding(ended);
+            self.count_times(ended);
         } else {
             self.response_and_whole.record_censored(RESPONSE);
-            in_interval.record_censored();
-            if exchange.sent.is_some() {
+            if ended.is_sent {
                 self.service_and_first.record_censored(SERVICE);
                 self.service_and_first.record_censored(FIRST_BYTE);
             }
-            if outcome == Outcome::Content {
-                self.count_coding(exchange);
+            if ended.outcome == Outcome::Content {
+                self.count_coding(ended);
             }
-            None
         }
     }
 
+    /// Reads what [`Answers::end`] will write for a right answer, so that it is in the caches then.
     #[inline]
-    fn count_times(&mut self, exchange: &Exchange) -> Option<Span> {
-        match (exchange.service_time(), exchange.first_byte_time()) {
+    pub(super) fn touch(&self, ended: &Ended) -> u64 {
+        let counter = self.response_and_whole.touch(ended.response_time);
+        counter ^ self.outcomes[ended.outcome] ^ self.codings[0].answers
+    }
+
+    #[inline]
+    fn count_times(&mut self, ended: &Ended) {
+        match (ended.service_time, ended.first_byte_time) {
             (Some(service), Some(first)) if service == first => {
                 self.response_and_whole.record(WHOLE, service);
-                None
             }
             (service, first) => {
                 if let Some(service) = service {
@@ -75,17 +106,16 @@ impl Answers {
                 if let Some(first) = first {
                     self.service_and_first.record(FIRST_BYTE, first);
                 }
-                Some(service?.saturating_sub(first?))
             }
         }
     }
 
     #[inline]
-    fn count_coding(&mut self, exchange: &Exchange) {
-        if let Some(coding) = exchange.coding {
+    fn count_coding(&mut self, ended: &Ended) {
+        if let Some(coding) = ended.coding {
             let coded = &mut self.codings[coding as usize];
             coded.answers += 1;
-            coded.bytes += exchange.content;
+            coded.bytes += ended.content;
         }
     }
 

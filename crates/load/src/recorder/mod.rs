@@ -14,6 +14,7 @@
 //! and nothing at an edge of the window or of an interval that grows with what is under way.
 
 mod answers;
+mod classes;
 mod intervals;
 mod outages;
 mod samples;
@@ -28,7 +29,8 @@ use model::record::{ConnectionCounts, Passed, Tally};
 use model::tls::HandshakeKind;
 use model::units::{Bytes, Instant, Span};
 
-use self::answers::Answers;
+use self::answers::Ended;
+use self::classes::Classes;
 use self::intervals::Intervals;
 use self::outages::Outages;
 use self::samples::{Place, Samples};
@@ -72,7 +74,7 @@ pub struct Recorder {
     warmup: Tally,
     drain: Tally,
     intervals: Intervals,
-    classes: Box<[Answers]>,
+    classes: Classes,
     /// Exchanges of the window that never began.
     never_begun: u64,
     blocked_time: Distribution,
@@ -114,7 +116,7 @@ impl Recorder {
             warmup: Tally::default(),
             drain: Tally::default(),
             intervals: Intervals::new(window, settings.interval),
-            classes: (0..settings.classes).map(|_| Answers::default()).collect(),
+            classes: Classes::new(settings.classes),
             never_begun: 0,
             blocked_time: Distribution::default(),
             late_time: Distribution::default(),
@@ -329,14 +331,20 @@ impl Recorder {
         if let Some(late) = exchange.late_time() {
             self.late_time.record(late);
         }
-        let Some(class) = exchange.class else {
-            self.never_begun += 1;
+        if outcome == Outcome::Ok {
+            in_interval.record(exchange.response_time());
+        } else {
             in_interval.record_censored();
-            return self.keep_sample(exchange);
-        };
-        let transfer = self.classes[usize::from(class)].end(exchange, outcome, in_interval);
-        if let Some(transfer) = transfer {
-            self.transfer_time.record(transfer);
+        }
+        match exchange.class {
+            None => self.never_begun += 1,
+            Some(class) => {
+                let ended = Ended::of(exchange, outcome);
+                if let Some(transfer) = ended.transfer_time() {
+                    self.transfer_time.record(transfer);
+                }
+                self.classes.end(class, ended);
+            }
         }
         self.keep_sample(exchange);
     }

@@ -67,7 +67,7 @@ impl Recorder {
         record.response_time.record_censored_n(self.never_begun);
         // Where there is only one, nobody is told its name.
         let names = names.into_iter().chain(std::iter::repeat(""));
-        let classes = self.classes.into_iter().zip(names);
+        let classes = self.classes.finish().into_iter().zip(names);
         record.classes = classes.map(|(class, name)| class.tell(name)).collect();
         for class in &record.classes {
             record.response_time.merge(&class.response_time);

@@ -334,3 +334,41 @@ proptest! {
         prop_assert_eq!(integral, whole.workers[0].outstanding_integral_ns);
     }
 }
+
+/// What has ended is counted some at once where there are many requests, and none is lost.
+#[test]
+fn of_many_requests_each_has_its_own_exchanges() {
+    const REQUESTS: u16 = 40;
+    let mut recorder = recorder(Settings {
+        classes: usize::from(REQUESTS),
+        ..settings(false)
+    });
+    // No multiple of how many are counted at once.
+    for number in 0..1_003_u16 {
+        recorder.arrive(at_ms(1_000));
+        recorder.send(at_ms(1_000));
+        let class = number * 7 % REQUESTS;
+        let cause = (number % 5 == 0).then_some(Cause::LacksText);
+        recorder.end(&Exchange {
+            class: Some(class),
+            ..exchange(1_000, 1_001 + u64::from(class), cause)
+        });
+    }
+    let record = finish(recorder, 5_000);
+    assert_eq!(record.classes.len(), usize::from(REQUESTS));
+    for (class, told) in (0..REQUESTS).zip(&record.classes) {
+        let numbers = (0..1_003).filter(|number| number * 7 % REQUESTS == class);
+        let (wrong, right): (Vec<u16>, Vec<u16>) = numbers.partition(|number| number % 5 == 0);
+        let times = &told.response_time;
+        assert_eq!(times.count(), right.len() as u64);
+        assert_eq!(times.censored(), wrong.len() as u64);
+        assert_eq!(told.outcomes[Outcome::Ok], right.len() as u64);
+        assert_eq!(told.bytes_content, Bytes::new(7 * right.len() as u64));
+        let alone = (!right.is_empty()).then(|| Span::from_ms(1 + u64::from(class)));
+        assert_eq!((times.min(), times.max()), (alone, alone));
+    }
+    assert_eq!(
+        record.response_time.count(),
+        record.total.outcomes[Outcome::Ok]
+    );
+}

@@ -211,7 +211,10 @@ mod tests {
             head(&dated("Tue", "7"), Form::Kept),
             head(&dated("Mon", "8"), Form::Plain),
             head(&[(":status", "200"), ("x", &long)], Form::Kept),
-            head(&[(":status", "200"), ("x", &long), ("y", &long)], Form::Kept),
+            head(
+                &[(":status", "200"), ("x", &long), ("y", &long)],
+                Form::Kept,
+            ),
             naming,
             naming_old,
             resized,
@@ -282,6 +285,9 @@ mod tests {
         assert_eq!((heads.owed, heads.decoder.generation()), (999, 3));
         heads.skip(&blocks[1]).unwrap();
         // Three fields each: the one before, 43 times more, and the other.
-        assert_eq!((heads.owed, heads.decoder.generation()), (0, 3 + 3 * 43 + 3));
+        assert_eq!(
+            (heads.owed, heads.decoder.generation()),
+            (0, 3 + 3 * 43 + 3)
+        );
     }
 }
