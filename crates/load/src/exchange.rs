@@ -182,6 +182,14 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// The status that came instead of the expected one.
+    pub const fn wrong_status(self) -> Option<u16> {
+        match self {
+            Self::ErrorStatus(actual) | Self::Status { actual, .. } => Some(actual),
+            _ => None,
+        }
+    }
+
     /// The outcome that counts it.
     pub const fn outcome(self) -> Outcome {
         match self {

@@ -238,10 +238,11 @@ impl Lab<'_> {
         let can_be = |slot: &Slot| {
             ground.installed(slot.racer).is_some() && ground.offers(slot.racer, self.workload(slot))
         };
+        let told = progress.to_be_renewed();
         for index in from..rounds.len() {
             progress.find_cut(rounds, index, &can_be);
         }
-        let trials = progress.to_be_renewed();
+        let trials = progress.to_be_renewed() - told;
         if trials > 0 {
             (self.news)(&News::Cut { trials });
         }

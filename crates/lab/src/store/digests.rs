@@ -100,8 +100,8 @@ pub(super) fn add(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Moves files to other names, those of trials below `folder`, each with its digest. The list is
-/// written once, in between: after an interruption it may lack a file that is there, until this is
-/// done again, and never names one that is nowhere.
+/// written once, before the files move: after an interruption it may name files that are still
+/// under their old names, until this is done again.
 pub(super) fn move_all(folder: &Path, names: &[(String, String)]) -> io::Result<()> {
     let mut known = Digests::read(folder)?.unwrap_or_default();
     for (name, new_name) in names {

@@ -13,6 +13,8 @@ use crate::exchange::Exchange;
 pub(super) struct Ended {
     outcome: Outcome,
     is_sent: bool,
+    /// It came in an open loop's window, in which it was due, too.
+    has_passed: bool,
     coding: Option<Coding>,
     content: Bytes,
     response_time: Span,
@@ -22,9 +24,10 @@ pub(super) struct Ended {
 
 impl Ended {
     #[inline]
-    pub(super) fn of(exchange: &Exchange, outcome: Outcome) -> Self {
+    pub(super) fn of(exchange: &Exchange, outcome: Outcome, has_passed: bool) -> Self {
         Self {
             outcome,
+            has_passed,
             is_sent: exchange.sent.is_some(),
             coding: exchange.coding,
             content: exchange.content,
@@ -47,6 +50,8 @@ impl Ended {
 pub(super) struct Answers {
     outcomes: OutcomeCounts,
     sent: u64,
+    /// Right answers that came in an open loop's window, whenever they were due.
+    passed: u64,
     content: Bytes,
     /// Those that are complete and have the expected status, by how they are encoded.
     codings: [Coded; Coding::ALL.len()],
@@ -69,6 +74,7 @@ impl Answers {
         self.outcomes[ended.outcome] += 1;
         self.sent += u64::from(ended.is_sent);
         if ended.outcome == Outcome::Ok {
+            self.passed += u64::from(ended.has_passed);
             self.response_and_whole
                 .record(RESPONSE, ended.response_time);
             self.content += ended.content;
@@ -84,6 +90,11 @@ impl Answers {
                 self.count_coding(ended);
             }
         }
+    }
+
+    /// A right answer came in an open loop's window, and was due before it.
+    pub(super) const fn pass(&mut self) {
+        self.passed += 1;
     }
 
     /// Reads what [`Answers::end`] will write for a right answer, so that it is in the caches then.
@@ -125,8 +136,8 @@ impl Answers {
         counted.filter(|(_, coded)| coded.answers > 0).collect()
     }
 
-    /// As the record tells it.
-    pub(super) fn tell(self, name: &str) -> Class {
+    /// As the record tells it; `by_due` in an open loop.
+    pub(super) fn tell(self, name: &str, by_due: bool) -> Class {
         let codings = self.codings();
         let [response_time, whole_time] = self.response_and_whole.widen();
         let [service_time, first_byte_time] = self.service_and_first.widen().map(|mut time| {
@@ -137,6 +148,7 @@ impl Answers {
             name: name.to_owned(),
             outcomes: self.outcomes,
             sent: self.sent,
+            right_in_window: by_due.then_some(self.passed),
             bytes_content: self.content,
             codings,
             response_time,

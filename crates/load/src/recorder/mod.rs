@@ -18,6 +18,7 @@ mod classes;
 mod intervals;
 mod outages;
 mod samples;
+mod statuses;
 mod telling;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use self::classes::Classes;
 use self::intervals::Intervals;
 use self::outages::Outages;
 use self::samples::{Place, Samples};
+use self::statuses::Statuses;
 use crate::exchange::{Cause, Exchange};
 use crate::in_flight::InFlight;
 use crate::progress::Progress;
@@ -88,6 +90,7 @@ pub struct Recorder {
     batch_time: Distribution,
     /// The first exchange that ended in each way, when, and which request it was.
     first: [Option<(Cause, Instant, Option<u16>)>; Outcome::ALL.len()],
+    wrong_statuses: Statuses,
     samples: Samples,
     outages: Outages,
     /// How long connections backed off in the window, summed up.
@@ -125,6 +128,7 @@ impl Recorder {
             handshakes: Default::default(),
             batch_time: Distribution::default(),
             first: [None; Outcome::ALL.len()],
+            wrong_statuses: Statuses::new(),
             samples: Samples::new(settings.samples),
             outages: Outages::new(),
             backed_off: Span::ZERO,
@@ -294,6 +298,7 @@ impl Recorder {
         debug_assert!(self.outstanding > 0, "what ends was due");
         self.outstanding -= 1;
         let outcome = exchange.outcome();
+        let mut has_passed = false;
         if let Some(sent) = exchange.sent {
             self.in_flight.end(sent, exchange.ended);
             if self.settings.by_due {
@@ -303,6 +308,7 @@ impl Recorder {
                 if outcome == Outcome::Ok {
                     passed.right += 1;
                     passed.content += exchange.content;
+                    has_passed = self.phase == Phase::Measurement;
                 }
             }
         }
@@ -320,12 +326,14 @@ impl Recorder {
             tally.bytes_content += exchange.content;
         }
         if in_window {
-            self.end_in_window(exchange, outcome);
+            self.end_in_window(exchange, outcome, has_passed);
+        } else if let Some(class) = exchange.class.filter(|_| has_passed) {
+            self.classes.pass(class);
         }
     }
 
     #[inline]
-    fn end_in_window(&mut self, exchange: &Exchange, outcome: Outcome) {
+    fn end_in_window(&mut self, exchange: &Exchange, outcome: Outcome, has_passed: bool) {
         let in_interval = &mut self.intervals.current().response_time;
         self.blocked_time.record(exchange.blocked_time());
         if let Some(late) = exchange.late_time() {
@@ -336,10 +344,13 @@ impl Recorder {
         } else {
             in_interval.record_censored();
         }
+        if let Some(status) = exchange.cause.and_then(Cause::wrong_status) {
+            self.wrong_statuses.count(status);
+        }
         match exchange.class {
             None => self.never_begun += 1,
             Some(class) => {
-                let ended = Ended::of(exchange, outcome);
+                let ended = Ended::of(exchange, outcome, has_passed);
                 if let Some(transfer) = ended.transfer_time() {
                     self.transfer_time.record(transfer);
                 }

@@ -60,6 +60,7 @@ impl Recorder {
                 ..record::Worker::default()
             }],
             examples,
+            wrong_statuses: self.wrong_statuses.finish(),
             samples,
             samples_dropped,
             ..Record::default()
@@ -68,7 +69,9 @@ impl Recorder {
         // Where there is only one, nobody is told its name.
         let names = names.into_iter().chain(std::iter::repeat(""));
         let classes = self.classes.finish().into_iter().zip(names);
-        record.classes = classes.map(|(class, name)| class.tell(name)).collect();
+        record.classes = classes
+            .map(|(class, name)| class.tell(name, self.settings.by_due))
+            .collect();
         for class in &record.classes {
             record.response_time.merge(&class.response_time);
             record.service_time.merge(&class.service_time);

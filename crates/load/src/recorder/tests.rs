@@ -372,3 +372,58 @@ fn of_many_requests_each_has_its_own_exchanges() {
         record.total.outcomes[Outcome::Ok]
     );
 }
+
+/// A named threshold of a rate is about what came in the window, as that of all requests is.
+#[test]
+fn what_came_in_the_window_is_counted_for_each_request() {
+    let mut recorder = recorder(Settings {
+        classes: 2,
+        ..settings(true)
+    });
+    // The window is from 1 s to 3 s.
+    for (class, due, ended) in [
+        (0, 900, 1_200),
+        (0, 900, 950),
+        (1, 2_000, 2_500),
+        (1, 2_900, 2_950),
+        (1, 2_950, 3_050),
+    ] {
+        recorder.arrive(at_ms(due));
+        recorder.send(at_ms(due));
+        recorder.end(&Exchange {
+            class: Some(class),
+            ..exchange(due, ended, None)
+        });
+    }
+    let record = recorder.finish(at_ms(4_000), ["a", "b"].into_iter());
+    let counts = record.classes.iter();
+    let counts: Vec<(u64, u64)> = counts
+        .map(|class| (class.outcomes[Outcome::Ok], class.right_in_it()))
+        .collect();
+    assert_eq!(counts, [(0, 1), (3, 2)]);
+    assert_eq!(record.total.right_in_it(), 3);
+    let threshold: model::threshold::Threshold = "{b}: rate>=1".parse().unwrap();
+    assert_eq!(threshold.judge(&record).value, Some(1.0));
+}
+
+#[test]
+fn statuses_that_nobody_expected_are_counted_by_themselves() {
+    let mut recorder = recorder(settings(false));
+    for (ended, actual) in [(900, 500), (1_100, 503), (1_200, 404), (2_000, 503)] {
+        recorder.arrive(at_ms(ended));
+        recorder.send(at_ms(ended));
+        let cause = match actual {
+            404 => Cause::ErrorStatus(actual),
+            _ => Cause::Status {
+                actual,
+                expected: 200,
+            },
+        };
+        recorder.end(&exchange(ended, ended, Some(cause)));
+    }
+    let mut record = finish(recorder, 4_000);
+    assert_eq!(record.wrong_statuses, [(404, 1), (503, 2)].into());
+    assert_eq!(record.total.outcomes[Outcome::Status], 3);
+    record.merge(record.clone());
+    assert_eq!(record.wrong_statuses, [(404, 2), (503, 4)].into());
+}

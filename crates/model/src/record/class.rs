@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Reference;
 use crate::coding::{self, Codings};
 use crate::distribution::Distribution;
-use crate::outcome::OutcomeCounts;
+use crate::outcome::{Outcome, OutcomeCounts};
 use crate::units::Bytes;
 
 /// The exchanges of one request of a plan. An exchange that never began belongs to none.
@@ -18,6 +18,10 @@ pub struct Class {
     pub outcomes: OutcomeCounts,
     /// How many of them were handed to the kernel.
     pub sent: u64,
+    /// Right answers that came in the window, whenever they were due; only in an open loop, where
+    /// an exchange belongs to the window in which it was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub right_in_window: Option<u64>,
     /// Content bytes of right answers.
     pub bytes_content: Bytes,
     /// Its complete answers with the expected status in the window, by how they were encoded.
@@ -34,11 +38,21 @@ pub struct Class {
 }
 
 impl Class {
+    /// Right answers that came in the window: what rates are of.
+    pub fn right_in_it(&self) -> u64 {
+        self.right_in_window
+            .unwrap_or_else(|| self.outcomes[Outcome::Ok])
+    }
+
     /// Adds what another worker measured of the same request.
     pub fn merge(&mut self, other: Self) {
         debug_assert_eq!(self.name, other.name, "classes of one plan merge in order");
         self.outcomes.merge(&other.outcomes);
         self.sent += other.sent;
+        self.right_in_window = match (self.right_in_window, other.right_in_window) {
+            (Some(ours), Some(theirs)) => Some(ours + theirs),
+            (ours, theirs) => ours.or(theirs),
+        };
         self.bytes_content += other.bytes_content;
         coding::merge(&mut self.codings, &other.codings);
         self.response_time.merge(&other.response_time);

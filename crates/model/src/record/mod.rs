@@ -15,6 +15,8 @@ mod thin;
 mod users;
 mod worker;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::coding::{self, Codings, Decoded};
@@ -318,6 +320,9 @@ pub struct Record {
     pub users: Option<UsersRecord>,
     /// The first example of each way to fail.
     pub examples: Vec<Example>,
+    /// Answers in the window with a status that is not the expected one, by their status.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub wrong_statuses: BTreeMap<u16, u64>,
     /// What answers were compared with.
     pub reference: Option<Reference>,
     /// Most arrivals that ever waited at once, summed over workers.
@@ -428,6 +433,9 @@ impl Record {
         }
         for example in other.examples {
             self.add_example(example);
+        }
+        for (status, count) in other.wrong_statuses {
+            *self.wrong_statuses.entry(status).or_default() += count;
         }
         self.reference = self.reference.take().or(other.reference);
         self.backlog_max += other.backlog_max;

@@ -412,7 +412,7 @@ impl Threshold {
         let seconds = record.window.as_s_f64();
         let right = match class {
             None => number(record.total.right_in_it()),
-            Some(class) => number(class.outcomes[Outcome::Ok]),
+            Some(class) => number(class.right_in_it()),
         };
         match self.what {
             What::Count => Some(right),

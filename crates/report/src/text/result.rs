@@ -318,6 +318,13 @@ fn failures(trial: &Trial, style: Style) -> String {
                 text.push_str(&format!(" (after {at})"));
             }
         }
+        let statuses = &record.wrong_statuses;
+        if outcome == Outcome::Status && statuses.len() > 1 {
+            let each = statuses.iter();
+            let each = each.map(|(status, count)| format!("{status} {} x", words::count(*count)));
+            let each: Vec<String> = each.collect();
+            text.push_str(&format!("; by status: {}", each.join(", ")));
+        }
         out.push_str(&style.labelled(outcome.name(), &text));
     }
     out

@@ -78,24 +78,11 @@ impl<'a> Figures<'a> {
         self.trial.record.reference.as_ref()
     }
 
-    /// Complete answers by their status. Of several wrong ones the first is known, and stands for
-    /// all.
+    /// Complete answers by their status.
     pub(super) fn statuses(self) -> Vec<(u16, u64)> {
         let usual = self.reference().map_or(200, |reference| reference.status);
-        let mut examples = self.trial.record.examples.iter();
-        let wrong = examples
-            .find(|example| example.outcome == Outcome::Status)
-            .and_then(|example| status_in(&example.text))
-            .unwrap_or(usual);
-        let (usuals, wrongs) = (
-            self.of(Outcome::Ok) + self.of(Outcome::Content),
-            self.of(Outcome::Status),
-        );
-        let all = if wrong == usual {
-            vec![(usual, usuals + wrongs)]
-        } else {
-            vec![(usual, usuals), (wrong, wrongs)]
-        };
+        let mut all = self.trial.record.wrong_statuses.clone();
+        *all.entry(usual).or_default() += self.of(Outcome::Ok) + self.of(Outcome::Content);
         all.into_iter().filter(|(_, count)| *count > 0).collect()
     }
 
@@ -110,12 +97,6 @@ impl<'a> Figures<'a> {
         let those = those.iter().filter(|(status, _)| status / 100 == hundred);
         those.map(|(_, count)| count).sum()
     }
-}
-
-/// The status in a text like `status 503 instead of 200`.
-fn status_in(text: &str) -> Option<u16> {
-    let (_, rest) = text.split_once("status ")?;
-    rest.get(..3)?.parse().ok()
 }
 
 impl Row {
@@ -190,6 +171,21 @@ mod tests {
     use model::units::Bytes;
 
     use super::*;
+
+    #[test]
+    fn each_status_has_its_own_count() {
+        let mut trial = model::fixture::closed();
+        let record = &mut trial.record;
+        record.total.outcomes = model::OutcomeCounts::default();
+        record.total.outcomes[Outcome::Ok] = 150;
+        record.total.outcomes[Outcome::Content] = 3;
+        record.total.outcomes[Outcome::Status] = 7;
+        record.wrong_statuses = [(404, 2), (503, 5)].into();
+        let figures = Figures::new(&trial);
+        assert_eq!(figures.statuses(), [(200, 153), (404, 2), (503, 5)]);
+        let hundreds = [2, 3, 4, 5].map(|hundred| figures.hundred(hundred));
+        assert_eq!(hundreds, [153, 0, 2, 5]);
+    }
 
     #[test]
     fn wrong_answers_have_the_content_that_came() {

@@ -31,7 +31,6 @@ pub(super) const TOOL: Tool = Tool {
         "With -q, requests are due at even intervals over all workers, and times are measured \
          from sending, as in hey; triathlon load --rate measures them from the due time.",
         "The histogram and the times cover right answers only.",
-        "Of answers with several wrong statuses the first is known, and stands for all.",
         "The details have no rows for writing requests and reading answers, which are not timed.",
         "The content of an answer is counted as it comes, compressed or not.",
         "Requests in flight at the end of -z are waited for and not counted; hey counts them.",

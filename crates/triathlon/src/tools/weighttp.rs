@@ -29,7 +29,6 @@ pub(super) const TOOL: Tool = Tool {
         "An answer is right if it has the status of the answer before the run; for weighttp, any \
          status from 200 to 299 is right.",
         "-v prints the version, as in 0.4.",
-        "Of answers with several wrong statuses the first is known, and stands for all.",
     ],
     work: Work::Load { asked, told },
 };

@@ -34,7 +34,6 @@ pub(super) const TOOL: Tool = Tool {
         "In HTTP/2, bytes of frames count as those of headers; the space savings are relative to \
          the head of the answer before the run.",
         "In HTTP/3, bytes of datagrams count as those of headers, and no space savings are shown.",
-        "Of answers with several wrong statuses the first is known, and stands for all.",
         "The time to the first byte is measured for each answer, from sending its request; h2load \
          measures it for the first answer on each connection, from connecting.",
         "The row req/s has the rate of each thread, divided by its clients; h2load's has the rate \

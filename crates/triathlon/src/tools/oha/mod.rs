@@ -32,7 +32,6 @@ pub(super) const TOOL: Tool = Tool {
          none are: they count as answers with another status.",
         "There is no live view; text is never coloured.",
         "The histogram and the times cover right answers only.",
-        "Of answers with several wrong statuses the first is known, and stands for all.",
         "With -q, requests are due at even intervals; without --latency-correction times are \
          measured from sending.",
         "Without -t an answer may take 60 seconds; oha waits forever.",
