@@ -79,6 +79,11 @@ impl Hooks {
         self.dictation.as_ref().is_some_and(Dictation::is_over)
     }
 
+    /// Whether an author asked that nothing more be asked.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.dictation.as_ref().is_some_and(Dictation::has_stopped)
+    }
+
     /// How long an author waits before the next request.
     pub(crate) fn delay(&mut self) -> Span {
         let delay = self.dictation.as_mut().map(Dictation::delay);

@@ -300,7 +300,7 @@ impl Walks {
                 } => {
                     let times = match to - from {
                         0 => from,
-                        more => from + below(&mut walk.random, more + 1),
+                        more => from + below(&mut walk.random, more.saturating_add(1)),
                     };
                     match times.checked_sub(1) {
                         None => walk.at = end,

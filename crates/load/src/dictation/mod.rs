@@ -109,6 +109,11 @@ impl Dictation {
         self.has_failed || self.author.has_stopped()
     }
 
+    /// Whether the author asked for that.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.author.has_stopped()
+    }
+
     /// How long the connection waits before it sends next.
     pub(crate) fn delay(&mut self) -> Span {
         if !self.waits || self.is_over() {

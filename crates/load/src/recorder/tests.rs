@@ -382,8 +382,8 @@ fn what_came_in_the_window_is_counted_for_each_request() {
     });
     // The window is from 1 s to 3 s.
     for (class, due, ended) in [
-        (0, 900, 1_200),
         (0, 900, 950),
+        (0, 900, 1_200),
         (1, 2_000, 2_500),
         (1, 2_900, 2_950),
         (1, 2_950, 3_050),

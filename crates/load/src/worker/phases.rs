@@ -369,6 +369,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                     .to_owned(),
             );
         }
+        if self.hooks.as_ref().is_some_and(|hooks| hooks.has_stopped()) {
+            record.notes.push(
+                "the Lua script stopped a thread (thread:stop): from then on it asked nothing, and \
+                 the rates are those of the whole window"
+                    .to_owned(),
+            );
+        }
         for worker in &mut record.workers {
             worker.connections = self.pool.len();
             worker.cpu = None;

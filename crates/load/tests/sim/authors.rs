@@ -235,6 +235,8 @@ fn an_author_that_stops_is_asked_nothing_more() {
             let told = diary.try_iter().filter(|line| line.starts_with("200"));
             assert_eq!(told.count(), 5);
             assert!(!record.interrupted);
+            let has_note = |note: &String| note.contains("the Lua script stopped a thread");
+            assert!(record.notes.iter().any(has_note), "{:?}", record.notes);
         }
     });
 }

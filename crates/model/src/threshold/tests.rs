@@ -146,3 +146,36 @@ fn a_mistake_is_pointed_at() {
         "{shown}"
     );
 }
+
+/// Targets with several bodies for one URL have one name.
+#[test]
+fn all_requests_of_a_name_are_judged() {
+    let mut record = Record {
+        window: Span::from_s(10),
+        ..Record::default()
+    };
+    for (ms, failed) in [(1, 0), (200, 50)] {
+        let mut class = Class {
+            name: "POST /p/${id}".to_owned(),
+            ..Class::default()
+        };
+        class.outcomes[Outcome::Ok] = 50;
+        class.outcomes[Outcome::Status] = failed;
+        class.response_time.record_n(Span::from_ms(ms), 50);
+        class.service_time.record_n(Span::from_ms(ms), 50);
+        record.classes.push(class);
+        record.total.outcomes[Outcome::Ok] += 50;
+        record.total.outcomes[Outcome::Status] += failed;
+    }
+    for (what, expected) in [
+        ("p(75)<1s", 200_000.0),
+        ("service_time: p(75)<1s", 200_000.0),
+        ("rate>1", 10.0),
+        ("count>1", 100.0),
+        ("errors<1%", 1.0 / 3.0),
+    ] {
+        let threshold: Threshold = format!("{{POST /p/${{id}}}}: {what}").parse().unwrap();
+        let value = threshold.judge(&record).value.unwrap();
+        assert!((value / expected - 1.0).abs() < 1e-2, "{what}: {value}");
+    }
+}

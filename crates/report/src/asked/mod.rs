@@ -52,6 +52,8 @@ pub struct Number {
     pub rounds: Vec<f64>,
     /// Whether it is a ratio of two numbers of the same rounds.
     pub is_ratio: bool,
+    /// Whether the true value is at least or at most this.
+    pub is_bound: bool,
 }
 
 /// The answers, in the order of the demands.
@@ -135,6 +137,7 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
         trials: with.iter().map(|digest| digest.sequence).collect(),
         rounds: Vec::new(),
         is_ratio: false,
+        is_bound: false,
     }
 }
 

@@ -243,6 +243,7 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
         trials: trials(&[&cell]),
         rounds: rounds(&found).into_values().collect(),
         is_ratio: false,
+        is_bound: found.standing == Standing::AtLeast,
     })
 }
 
@@ -264,7 +265,7 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
         (Standing::AtLeast, Standing::Struck) => Standing::Struck,
         (Standing::AtLeast, _) => Standing::AtLeast,
         // The other way round it is at most so many times, which its text says.
-        (standing, Standing::AtLeast) => standing.max(Standing::Doubtful),
+        (standing, Standing::AtLeast) => standing,
         (ours, theirs) => ours.max(theirs),
     };
     let estimate: Estimate = paired(&rounds(&ours), &rounds(&theirs)).ok_or_else(|| {
@@ -299,6 +300,7 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
         trials: trials(&[&one, &other]),
         rounds: estimate.ratios(),
         is_ratio: true,
+        is_bound: ours.has_bounds || theirs.has_bounds,
     })
 }
 

@@ -347,3 +347,24 @@ fn a_point_is_at_home_where_nothing_else_is_said() {
     );
     assert!(matches!(told, Told::Not(why) if why.contains("veth")));
 }
+
+/// What one relative to a bound is at most is a bound, and no doubt.
+#[test]
+fn a_ratio_to_a_bound_is_a_bound_and_not_suspect() {
+    let mut trials = first_heat();
+    for trial in &mut trials {
+        let id = &trial.point.as_ref().unwrap().id;
+        let never = id.server == "origin";
+        trial.recovery = Some(Recovery {
+            gone: Span::from_s(5),
+            before: Span::from_us(50),
+            took: (!never).then(|| Span::from_ms(100)),
+            watched: Span::from_s(3),
+        });
+    }
+    let demand = r#""show": "recovery", "server": "nginx", "against": "origin",
+                    "workload": "seven-bytes", "connections": 64"#;
+    let found = number(&mut of_trials(trials), demand);
+    assert!(found.value.starts_with("at most "), "{found:?}");
+    assert_eq!((found.standing, found.is_bound), (Standing::Sound, true));
+}

@@ -166,8 +166,8 @@ impl Axis {
         (ratio / self.low).ln() / (self.high / self.low).ln() * WIDTH
     }
 
-    /// A ratio with its ends. Strokes keep their width however far the drawing is stretched, and one
-    /// of no length with round ends is a dot.
+    /// A ratio with its ends. Strokes keep their width however far the drawing is stretched, and
+    /// one of no length with round ends is a dot.
     fn drawing(&self, reach: Option<Reach>) -> String {
         let mut svg = format!(
             "<svg viewBox=\"0 0 {WIDTH} 10\" preserveAspectRatio=\"none\" \

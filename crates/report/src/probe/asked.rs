@@ -77,6 +77,7 @@ pub(crate) fn told(results: &[ProbeResult], demand: &ProbeDemand) -> Told {
             trials: Vec::new(),
             rounds: Vec::new(),
             is_ratio: false,
+            is_bound: false,
         }),
         Err(why) => Told::Not(why),
     }

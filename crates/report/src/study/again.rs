@@ -241,11 +241,9 @@ fn row(first: &Number, second: &Number) -> Row {
     let outcome = match kind {
         Kind::Rule if first.trials.is_empty() == second.trials.is_empty() => Outcome::Same,
         Kind::Rule => Outcome::Other,
-        Kind::Curve | Kind::Ratio | Kind::Number => compared(
-            [first.standing, second.standing],
-            &first.rounds,
-            &second.rounds,
-        ),
+        Kind::Curve | Kind::Ratio | Kind::Number => {
+            compared([first, second].map(worth_of), &first.rounds, &second.rounds)
+        }
     };
     Row {
         place: first.place.clone(),
@@ -254,6 +252,14 @@ fn row(first: &Number, second: &Number) -> Row {
         rounds: first.rounds.clone(),
         kind,
         outcome,
+    }
+}
+
+const fn worth_of(number: &Number) -> Standing {
+    match number.standing {
+        Standing::Struck => Standing::Struck,
+        _ if number.is_bound => Standing::AtLeast,
+        standing => standing,
     }
 }
 
@@ -304,13 +310,18 @@ fn declared_row(
         comparison.load.text()
     );
     let second = other.map(|(_, rival)| rival);
+    let why_not = |rival: &Rival, which: &str| {
+        let why = rival.forbidden.as_ref()?;
+        Some(Outcome::Not(format!("not compared in the {which}: {why}")))
+    };
     let outcome = match second {
         None => Outcome::Not("not measured in the second".to_owned()),
-        Some(theirs) => compared(
-            [worth(rival), worth(theirs)],
-            &ratios(rival),
-            &ratios(theirs),
-        ),
+        Some(theirs) => why_not(rival, "first")
+            .or_else(|| why_not(theirs, "second"))
+            .unwrap_or_else(|| {
+                let worth = [worth(rival), worth(theirs)];
+                compared(worth, &ratios(rival), &ratios(theirs))
+            }),
     };
     Row {
         place,
@@ -343,9 +354,9 @@ fn ratio(rival: &Rival) -> String {
     standing(&format!("{ratio} ×{interval}"), Standing::Sound)
 }
 
-/// Whether an answer of the one contradicts one of the other.
+/// Whether definite answers of the one are not those of the other.
 fn answers(ours: &[Comparison], theirs: &[Comparison]) -> String {
-    let (mut both, mut against) = (0, Vec::new());
+    let (mut both, mut open, mut against) = (0, 0, Vec::new());
     for (comparison, rival) in declared(ours) {
         let Some((other, their_rival)) = partner(theirs, comparison, rival) else {
             continue;
@@ -353,8 +364,12 @@ fn answers(ours: &[Comparison], theirs: &[Comparison]) -> String {
         let (Some(one), Some(two)) = (rival.answer, their_rival.answer) else {
             continue;
         };
+        if !is_definite(one) || !is_definite(two) {
+            open += 1;
+            continue;
+        }
         both += 1;
-        if contradict(one, two) {
+        if one != two {
             against.push(format!(
                 "  - {}, {}: {} in this run, {} in the second.\n",
                 text(&comparison.workload),
@@ -364,20 +379,33 @@ fn answers(ours: &[Comparison], theirs: &[Comparison]) -> String {
             ));
         }
     }
-    if both == 0 {
-        return String::new();
+    let inconclusive = match open {
+        0 => String::new(),
+        1 => "; 1 is inconclusive in one run or both".to_owned(),
+        open => format!(
+            "; {} are inconclusive in one run or both",
+            words::count(open)
+        ),
+    };
+    match (both, open) {
+        (0, 0) => String::new(),
+        (0, _) => {
+            format!("- No declared comparison has an answer in both runs{inconclusive}.\n")
+        }
+        _ => {
+            let have = if both == 1 { "has" } else { "have" };
+            let of = words::plural(both, "declared comparison");
+            let count = words::count(against.len() as u64);
+            format!(
+                "- {of} {have} an answer in both runs: {count} of the answers contradict each \
+                 other{inconclusive}.\n{}",
+                against.concat()
+            )
+        }
     }
-    let of = words::plural(both, "declared comparison");
-    let count = words::count(against.len() as u64);
-    format!(
-        "- {of} with an answer in both runs: {count} of the answers contradict each other (an \
-         answer and an inconclusive one do not).\n{}",
-        against.concat()
-    )
 }
 
-/// Two definite answers that are not the same.
-fn contradict(one: Answer, other: Answer) -> bool {
-    let is_definite = |answer| matches!(answer, Answer::More | Answer::Less | Answer::Equivalent);
-    is_definite(one) && is_definite(other) && one != other
+/// Whether it tells how the two compare.
+const fn is_definite(answer: Answer) -> bool {
+    matches!(answer, Answer::More | Answer::Less | Answer::Equivalent)
 }

@@ -129,6 +129,18 @@ impl Given {
         self.flags.iter().any(|(flag, _)| flag.here == here)
     }
 
+    /// Whether a field of that name is given with `-H`, which stands in the place of a usual one.
+    pub(crate) fn has_field(&self, name: &str) -> bool {
+        let mut fields = self
+            .flags
+            .iter()
+            .filter(|(flag, _)| flag.names.contains(&"-H"));
+        fields.any(|(_, value)| {
+            let field = value.split(':').next().unwrap_or_default();
+            field.trim().eq_ignore_ascii_case(name)
+        })
+    }
+
     /// The last value of the flag of this name, as read.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         let mut backwards = self.flags.iter().rev();

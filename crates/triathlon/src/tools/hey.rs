@@ -187,11 +187,11 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         format!("--connections={connections}"),
         "--warmup=0s".to_owned(),
         "--expect=status".to_owned(),
-        format!(
-            "--header=Content-Type: {}",
-            given.value("-T").unwrap_or("text/html")
-        ),
     ];
+    if !given.has_field("Content-Type") {
+        let kind = given.value("-T").unwrap_or("text/html");
+        words.push(format!("--header=Content-Type: {kind}"));
+    }
     if !given.is("-z") {
         // Each worker makes as many as the others.
         words.push(format!("--requests={}", requests / workers * workers));
@@ -199,7 +199,7 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     if !given.is("-t") {
         words.push("--timeout=20s".to_owned());
     }
-    if !given.is("-disable-compression") {
+    if !given.is("-disable-compression") && !given.has_field("Accept-Encoding") {
         words.push("--header=Accept-Encoding: gzip".to_owned());
     }
     if given.is("-cpus") {
@@ -392,6 +392,14 @@ mod tests {
         check("-n=10 --c 3 http://h/", "--requests=9");
         check("-q 2.5 -c 4 -z 1s http://h/", "--rate=10");
         check("http://h/", "--header=Accept-Encoding: gzip");
+        // What -H says stands in the place of a usual field.
+        let own = "-H Content-Type:a/b -H accept-encoding:identity http://h/";
+        let words = asked(&given(&TOOL, own), "http://h/").expect("it can run");
+        let words = words.words.join(" ");
+        assert!(
+            !words.contains("text/html") && !words.contains("gzip"),
+            "{words}"
+        );
         let check = |line: &str, url: &str, expected: &[&str]| {
             let words = asked(&given(&TOOL, line), url).expect("it can run").words;
             for word in expected {

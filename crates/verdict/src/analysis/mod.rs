@@ -14,10 +14,10 @@ use model::{PointId, Rate};
 
 pub use floor::{Differ, Floor};
 pub use measure::{Measure, Standing};
-pub use racer::{Racer, Rival, Round, are_mostly_struck};
+pub use racer::{Racer, Rival, Round, are_mostly_struck, most_are_invalid};
 
 use crate::number::time_us;
-use crate::pairs::{Answer, Estimate, Family, declared_connections, rounds_needed};
+use crate::pairs::{Estimate, Family, declared_connections, rounds_needed};
 use crate::words;
 
 /// How the servers of one workload compare at the declared load.
@@ -177,13 +177,8 @@ fn answer(comparisons: &mut [Comparison], family: Family) {
     let mut answers = family.answers(&estimates).into_iter();
     for rival in comparisons.iter_mut().flat_map(|one| &mut one.rivals) {
         let answer = answers.next();
-        // What is at least X may be more, and nothing below it is known.
-        rival.answer = answer.filter(|answer| match rival.bounds {
-            (false, false) => true,
-            (true, false) => *answer == Answer::More,
-            (false, true) => *answer == Answer::Less,
-            (true, true) => false,
-        });
+        let ratio = rival.estimate.as_ref().map(|estimate| estimate.ratio);
+        rival.answer = answer.filter(|answer| answer.holds(ratio, rival.bounds));
     }
 }
 

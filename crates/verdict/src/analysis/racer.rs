@@ -144,7 +144,7 @@ pub struct Rival {
     /// Whether its value is a lower bound, and whether that of the reference is.
     pub(super) bounds: (bool, bool),
     /// Why the two cannot be compared, where some rule forbids it.
-    pub(super) forbidden: Option<String>,
+    pub forbidden: Option<String>,
 }
 
 /// Whether rules object to more than half of the rounds that nothing spoilt: to so many they do,
@@ -296,17 +296,41 @@ impl Racer {
 /// Why rules forbid to compare two servers by these rounds: one of them has no result, or they were
 /// not asked the same.
 fn forbidden(servers: [&String; 2], rounds: [&Rounds; 2]) -> Option<String> {
-    let found = |of: fn(&Place) -> Option<&String>| {
-        let mut each = servers.into_iter().zip(rounds);
-        each.find_map(|(server, rounds)| Some((server, rounds.objection(of)?)))
+    let objections = |of: fn(&Place) -> Option<&String>| {
+        let each = servers.into_iter().map(String::as_str).zip(rounds);
+        each.filter_map(move |(server, rounds)| Some((server, rounds.objection(of)?)))
     };
-    let list = |rules: BTreeSet<&str>| words::list(&rules.into_iter().collect::<Vec<_>>());
-    if let Some((server, rules)) = found(|place| place.struck_by.as_ref()) {
-        let rules = list(rules);
-        return Some(format!("most rounds of {server} are invalid ({rules})"));
+    most_are_invalid(objections(|place| place.struck_by.as_ref())).or_else(|| {
+        let (_, rules) = objections(|place| place.unlike_by.as_ref()).next()?;
+        let rules: Vec<&str> = rules.into_iter().collect();
+        Some(format!(
+            "they were not measured alike ({})",
+            words::list(&rules)
+        ))
+    })
+}
+
+/// `most rounds of nginx (GEN-01) and of caddy (GEN-03) are invalid`, by name and rules; none where
+/// nobody is named.
+pub fn most_are_invalid<'a>(
+    each: impl Iterator<Item = (&'a str, BTreeSet<&'a str>)>,
+) -> Option<String> {
+    let each: Vec<(&str, String)> = each
+        .map(|(name, rules)| {
+            let rules: Vec<&str> = rules.into_iter().collect();
+            (name, words::list(&rules))
+        })
+        .collect();
+    match each.as_slice() {
+        [] => None,
+        [(name, rules)] => Some(format!("most rounds of {name} are invalid ({rules})")),
+        several => {
+            let named = several.iter();
+            let named = named.map(|(name, rules)| format!("of {name} ({rules})"));
+            let named: Vec<String> = named.collect();
+            Some(format!("most rounds {} are invalid", words::list(&named)))
+        }
     }
-    let (_, rules) = found(|place| place.unlike_by.as_ref())?;
-    Some(format!("they were not measured alike ({})", list(rules)))
 }
 
 /// The rounds that both have, whatever came out.

@@ -1,6 +1,7 @@
 use model::point::{CONNECTIONS, Value};
 
 use super::*;
+use crate::pairs::Answer;
 
 fn id(server: &str, connections: u32) -> PointId {
     PointId {
@@ -469,4 +470,47 @@ fn twins_of_which_too_little_is_known_are_told() {
     let said = comparison.certainty().join(" ");
     let told = "nginx and nginx twin are the same server twice, and their ratio has no interval";
     assert!(said.contains(told), "{said}");
+}
+
+/// Nobody measures the one again in vain, because the other is no result either.
+#[test]
+fn where_both_are_invalid_both_are_named() {
+    let ids = servers();
+    let mut all = rounds(&ids, 8);
+    for round in &mut all {
+        round.struck_by = match round.id.server.as_str() {
+            "nginx" => Some("GEN-01"),
+            "origin" => Some("GEN-03"),
+            _ => None,
+        };
+    }
+    let comparison = compare(&all, Asked::default()).remove(0);
+    let mut rivals = comparison.rivals.iter();
+    let origin = rivals.find(|rival| rival.racer.server == "origin").unwrap();
+    assert_eq!(
+        origin.forbidden.as_deref(),
+        Some("most rounds of origin (GEN-03) and of nginx (GEN-01) are invalid")
+    );
+}
+
+/// A bound is the reason for no answer only where it hides what would decide.
+#[test]
+fn too_few_rounds_are_the_reason_where_a_bound_hides_nothing() {
+    let ids = servers();
+    let told = |count: u32, bounded: &str| {
+        let mut all = rounds(&ids, count);
+        for round in &mut all {
+            round.at_least = round.id.server == bounded;
+        }
+        let comparison = compare(&all, Asked::default()).remove(0);
+        let mut rivals = comparison.rivals.iter();
+        let origin = rivals.find(|rival| rival.racer.server == "origin").unwrap();
+        comparison.answer(origin)
+    };
+    assert_eq!(told(8, "origin"), "faster (margin 2.0 %)");
+    assert_eq!(
+        told(6, "origin"),
+        "inconclusive: 6 rounds are too few for 2 comparisons; 7 rounds are needed"
+    );
+    assert_eq!(told(6, "nginx"), "no answer: the generator was the limit");
 }

@@ -24,6 +24,8 @@ pub struct Difference {
 
 /// Longer values are cut.
 const LENGTH_MAX: usize = 160;
+/// So much of a longer one is shown before what differs.
+const LENGTH_BEFORE: usize = 40;
 
 /// What moves from one moment to the next, is drawn anew for every trial, or is an opinion.
 const PASSING: [&str; 16] = [
@@ -151,15 +153,19 @@ fn steady(text: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    let mut last = "";
     while let Some(start) = rest.find(is_word) {
         let (before, tail) = rest.split_at(start);
         let end = tail.find(|c| !is_word(c)).unwrap_or(tail.len());
         let (word, after) = tail.split_at(end);
         out.push_str(before);
-        // Linux chooses ports from 32768 to 60999 unless told otherwise.
-        let is_port = word
+        // Linux chooses ports from 32768 to 60999 unless told otherwise. Numbers of connections and
+        // files are as large.
+        let is_high = word
             .parse()
             .is_ok_and(|n: u32| (32_768..61_000).contains(&n));
+        let is_port = is_high && (before.ends_with(':') || names_a_port(last));
+        last = word;
         let drawn = |stem: &str| {
             let drawn = word.strip_prefix(stem);
             drawn.is_some_and(|drawn| drawn.len() == 6)
@@ -187,7 +193,8 @@ pub(super) fn differences(a: &Facts, b: &Facts) -> Vec<Difference> {
         .map(|name| {
             let (one, other) = (a.get(name), b.get(name));
             let shown = |text: Option<&String>, beside: Option<&String>| {
-                text.map(|text| cut(&lines_that_differ(text, beside.map_or("", |t| t))))
+                let beside = beside.map_or("", |text| text);
+                text.map(|text| cut(&lines_that_differ(text, beside), beside))
             };
             Difference {
                 what: name.clone(),
@@ -196,6 +203,15 @@ pub(super) fn differences(a: &Facts, b: &Facts) -> Vec<Difference> {
             }
         })
         .collect()
+}
+
+/// Whether what follows that word is a port: `listen 8080`, `server.port = 8080`, `-p 8080`.
+fn names_a_port(word: &str) -> bool {
+    let word = word.trim_start_matches('-').to_ascii_lowercase();
+    word == "p"
+        || ["port", "ports", "listen"]
+            .iter()
+            .any(|end| word.ends_with(end))
 }
 
 fn lines_that_differ(text: &str, beside: &str) -> String {
@@ -214,11 +230,67 @@ fn lines_that_differ(text: &str, beside: &str) -> String {
     }
 }
 
-fn cut(text: &str) -> String {
-    let short: String = text.chars().take(LENGTH_MAX).collect();
-    if short.len() < text.len() {
-        format!("{short} ...")
-    } else {
-        short
+/// As much of `text` as there is room for, from a little before where it differs from `beside`.
+fn cut(text: &str, beside: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= LENGTH_MAX {
+        return text.to_owned();
+    }
+    let same = chars.iter().zip(beside.chars());
+    let same = same.take_while(|(one, other)| **one == *other).count();
+    let start = match same + LENGTH_BEFORE < LENGTH_MAX {
+        true => 0,
+        false => same - LENGTH_BEFORE,
+    };
+    let end = chars.len().min(start + LENGTH_MAX);
+    let (before, after) = (
+        if start > 0 { "... " } else { "" },
+        if end < chars.len() { " ..." } else { "" },
+    );
+    let shown: String = chars[start..end].iter().collect();
+    format!("{before}{shown}{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_that_were_drawn_are_no_difference_and_other_numbers_are() {
+        for (text, expected) in [
+            ("listen 127.0.0.1:45123;", "listen 127.0.0.1:PORT;"),
+            ("Listen 45123", "Listen PORT"),
+            ("server.port = 45123", "server.port = PORT"),
+            ("--port=45123 -p 45123", "--port=PORT -p PORT"),
+            ("port=\"45123\"", "port=\"PORT\""),
+            ("worker_connections 40512;", "worker_connections 40512;"),
+            ("worker_rlimit_nofile 60000", "worker_rlimit_nofile 60000"),
+            ("32768 60999", "32768 60999"),
+            ("listen 8080 backlog=40000", "listen 8080 backlog=40000"),
+        ] {
+            assert_eq!(steady(text), expected);
+        }
+    }
+
+    #[test]
+    fn of_a_long_text_what_differs_is_shown() {
+        let text = |end: &str| format!("{}{end}{}", "same ".repeat(60), " rest".repeat(60));
+        let facts = |end: &str| Facts::from([("command line".to_owned(), text(end))]);
+        let told = differences(&facts("1000"), &facts("2000"));
+        let [
+            Difference {
+                a: Some(a),
+                b: Some(b),
+                ..
+            },
+        ] = told.as_slice()
+        else {
+            panic!("{told:?}");
+        };
+        assert!(
+            a.contains("1000") && b.contains("2000") && a != b,
+            "{a} {b}"
+        );
+        assert!(a.starts_with("... same") && a.ends_with(" ..."), "{a}");
     }
 }

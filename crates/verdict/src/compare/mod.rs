@@ -162,7 +162,8 @@ impl Row {
 pub fn compare(one: &Side, other: &Side) -> Compared {
     let (ours, theirs) = (one.values(), other.values());
     let both: Vec<&(Spot, usize)> = ours.keys().filter(|key| theirs.contains_key(key)).collect();
-    let members = declared(&both);
+    let is_open_loop = |spot: &Spot| one.is_open_loop(spot) || other.is_open_loop(spot);
+    let members = declared(&both, &is_open_loop);
     let family = Family::of(members.len().max(1));
     let is_paired = one.only.is_some() && other.only.is_some();
     let mut drafts: Vec<Draft<'_>> = both
@@ -215,7 +216,10 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
 }
 
 /// One comparison for each server and workload, chosen by what was asked and not by what came out.
-fn declared<'a>(both: &[&'a (Spot, usize)]) -> Vec<&'a (Spot, usize)> {
+fn declared<'a>(
+    both: &[&'a (Spot, usize)],
+    is_open_loop: &dyn Fn(&Spot) -> bool,
+) -> Vec<&'a (Spot, usize)> {
     let mut places: BTreeMap<(&str, &str), Vec<&'a Spot>> = BTreeMap::new();
     for (spot, _) in both {
         let spots = places.entry((&spot.workload, &spot.server)).or_default();
@@ -233,7 +237,7 @@ fn declared<'a>(both: &[&'a (Spot, usize)]) -> Vec<&'a (Spot, usize)> {
                 .filter(|s| s.load.connections() == connections)
                 .collect();
             let spot = **at.get((at.len() - 1) / 2)?;
-            let main: &[&str] = if spot.load.rate().is_some() {
+            let main: &[&str] = if is_open_loop(spot) {
                 &["p50"]
             } else {
                 &["rate", "end", "course"]
@@ -352,13 +356,9 @@ impl<'a> Draft<'a> {
             .as_ref()
             .is_some_and(|found| found.interval.is_none())
             && self.sides.iter().all(|side| side.rounds == 1);
-        // What is at least X may be more, and nothing below it is known.
-        let is_known = |answer: &Answer| match self.bounds {
-            [false, false] => true,
-            [false, true] => *answer == Answer::More,
-            [true, false] => *answer == Answer::Less,
-            [true, true] => false,
-        };
+        let ratio = self.estimate.as_ref().map(|estimate| estimate.ratio);
+        let [of_a, of_b] = self.bounds;
+        let is_known = |answer: &Answer| answer.holds(ratio, (of_b, of_a));
         let answer = match answer {
             _ if is_single => Answer::Single,
             Some(answer) if self.is_declared && is_known(&answer) => answer,
@@ -422,7 +422,7 @@ fn text(
         };
         return format!("no answer: every round of {who} is disturbed");
     }
-    let is_answered = matches!(row.answer, Answer::More | Answer::Less);
+    let is_answered = !matches!(row.answer, Answer::Single | Answer::Undeclared);
     if let Some(who) = row.bound().filter(|_| !is_answered) {
         return match row.quantity {
             Quantity::PerSecond => format!(

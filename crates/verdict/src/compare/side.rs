@@ -10,7 +10,7 @@ use model::{Claim, Distribution, Execution, Manifest, PointId, Trial};
 
 use super::facts::{self, Facts};
 use super::metric::METRICS;
-use crate::analysis::{Measure, Standing, are_mostly_struck};
+use crate::analysis::{Measure, Standing, are_mostly_struck, most_are_invalid};
 use crate::judge::{is_about_likeness, is_bound, is_disturbance};
 use crate::set::TrialSet;
 use crate::summary::{cpu_per_request, median, read};
@@ -208,6 +208,12 @@ impl Side {
         self.trials.is_empty() && self.passes.is_empty()
     }
 
+    /// Whether what was asked at that place was a rate.
+    pub(super) fn is_open_loop(&self, spot: &Spot) -> bool {
+        let mut trials = self.trials.iter();
+        trials.any(|trial| trial.is_open_loop && trial.spot == *spot)
+    }
+
     /// Whether some trial is in both.
     pub(super) fn shares_trials_with(&self, other: &Self) -> bool {
         self.made.intersection(&other.made).next().is_some()
@@ -223,6 +229,8 @@ impl Side {
                 return;
             }
             place.clone_into(&mut point.id.server);
+            // Whoever names two servers knows in what they differ.
+            point.id.axes = model::point::Values::default();
         }
         let point = point.as_ref();
         let begun = trial.environment.time.clone();
@@ -387,17 +395,18 @@ impl Kept {
 /// Why rules forbid to compare these rounds of A and of B: one of them has no result, or they are
 /// of one lab and were not measured alike.
 pub(super) fn forbidden(sides: [&Rounds; 2], is_paired: bool) -> Option<String> {
-    let found = |is_about_both: bool| {
-        let mut each = ["A", "B"].into_iter().zip(sides);
-        each.find_map(|(side, rounds)| Some((side, rounds.objection(is_about_both)?)))
+    let objections = |is_about_both: bool| {
+        let each = ["A", "B"].into_iter().zip(sides);
+        each.filter_map(move |(side, rounds)| Some((side, rounds.objection(is_about_both)?)))
     };
-    let list = |rules: BTreeSet<&str>| words::list(&rules.into_iter().collect::<Vec<_>>());
-    if let Some((side, rules)) = found(false) {
-        let rules = list(rules);
-        return Some(format!("most rounds of {side} are invalid ({rules})"));
-    }
-    let (_, rules) = found(true).filter(|_| is_paired)?;
-    Some(format!("A and B were not measured alike ({})", list(rules)))
+    most_are_invalid(objections(false)).or_else(|| {
+        let (_, rules) = objections(true).next().filter(|_| is_paired)?;
+        let rules: Vec<&str> = rules.into_iter().collect();
+        Some(format!(
+            "A and B were not measured alike ({})",
+            words::list(&rules)
+        ))
+    })
 }
 
 /// Whether the generator was the limit of the metric at `position`.

@@ -574,3 +574,61 @@ fn one_measurement_under_two_names_is_told_from_two() {
     let part: Vec<Trial> = heat.iter().take(9).cloned().collect();
     assert_eq!(labs(&part, &heat).caveat, SAME);
 }
+
+/// Both keep up with the rate that the generator set: who is slow is told by the times.
+#[test]
+fn of_an_open_loop_the_median_response_time_is_declared() {
+    let open = |seed: u64| {
+        let trial = |number| Shaped {
+            seed: seed + number,
+            ..Shaped::default()
+        };
+        let trials = (0..6).map(|number| {
+            let mut trial = trial(number).trial();
+            trial.plan.arrivals = fixture::open().plan.arrivals;
+            trial
+        });
+        side("one", Kind::Load, &trials.collect::<Vec<_>>())
+    };
+    let compared = compare(&open(1), &open(100));
+    let declared = compared.rows.iter().filter(|row| row.is_declared);
+    let declared: Vec<&str> = declared.map(|row| row.metric.name).collect();
+    assert_eq!(declared, ["p50"]);
+}
+
+/// `--servers` names two that differ in what tells them apart: in the log, or in the protocol.
+#[test]
+fn servers_that_differ_in_an_axis_are_compared_where_they_are_named() {
+    use model::point::ACCESS_LOG;
+    let mut trials = heat(1, 1.0, 8);
+    for trial in &mut trials {
+        let id = &mut trial.point.as_mut().unwrap().id;
+        let log = if id.server == "nginx" { "on" } else { "off" };
+        *id = id.clone().with(ACCESS_LOG, Value::Word(log.to_owned()));
+    }
+    let side = |label: &str| {
+        let mut side = Side::of_server(label, "origin against nginx");
+        trials.iter().for_each(|trial| side.add(trial));
+        side
+    };
+    let compared = compare(&side("nginx"), &side("origin"));
+    assert!(!compared.rows.is_empty() && compared.only.is_empty());
+}
+
+#[test]
+fn where_both_sides_are_invalid_both_are_named() {
+    let mut spoilt = heat(1, 1.0, 8);
+    for trial in &mut spoilt {
+        let total = &mut trial.record.total.outcomes;
+        let ok = total[Outcome::Ok];
+        total[Outcome::Ok] = ok / 2;
+        total[Outcome::Status] = ok - ok / 2;
+    }
+    let compared = labs(&spoilt, &spoilt);
+    let found = row(&compared, "nginx, seven-bytes, 64 connections", "rate");
+    let why = found.forbidden.as_deref().unwrap_or_default();
+    assert!(
+        why.starts_with("most rounds of A (") && why.contains(") and of B ("),
+        "{why}"
+    );
+}

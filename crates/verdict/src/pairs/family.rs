@@ -71,8 +71,10 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Why {
-    /// It would be an answer if it were the only question, but several were asked at once.
+    /// It would be a difference if it were the only question, but several were asked at once.
     Family,
+    /// The same of two that are alike.
+    FamilyAlike,
     /// So few rounds could never tell, whatever they show.
     FewRounds {
         /// How many there are.
@@ -131,7 +133,7 @@ impl Family {
                 Some(estimate) if differs && estimate.ratio > 1.0 => Answer::More,
                 Some(_) if differs => Answer::Less,
                 Some(_) if agrees => Answer::Equivalent,
-                Some(estimate) => self.open(estimate, differ(estimate).min(agree(estimate))),
+                Some(estimate) => self.open(estimate, differ(estimate), agree(estimate)),
             })
             .collect()
     }
@@ -151,7 +153,7 @@ impl Family {
     }
 
     /// Why the rounds of `estimate` do not tell, and how many more would.
-    fn open(&self, estimate: &Estimate, p: f64) -> Answer {
+    fn open(&self, estimate: &Estimate, differ: f64, agree: f64) -> Answer {
         let rounds = estimate.sample.rounds();
         let (comparisons, alpha) = (self.comparisons, self.alpha);
         let needed = match estimate.sample {
@@ -165,8 +167,14 @@ impl Family {
         if estimate.p_smallest() > alpha / number(comparisons as u64) && rounds < needed {
             return inconclusive(Why::FewRounds { rounds, needed }, more);
         }
-        if p <= alpha {
-            return inconclusive(Why::Family, more);
+        if differ.min(agree) <= alpha {
+            let is_alike = agree < differ;
+            let why = if is_alike {
+                Why::FamilyAlike
+            } else {
+                Why::Family
+            };
+            return inconclusive(why, more);
         }
         inconclusive(Why::Spread, more)
     }
@@ -218,6 +226,9 @@ impl Answer {
                     "inconclusive: among {comparisons} one may differ this much by chance; {would}"
                 )
             }
+            Why::FamilyAlike => format!(
+                "inconclusive: among {comparisons} one may agree this well by chance; {would}"
+            ),
             Why::FewRounds { rounds, needed } => format!(
                 "inconclusive: {} {} too few for {comparisons}; {} are needed",
                 words::plural(rounds as u64, "round"),
@@ -226,6 +237,24 @@ impl Answer {
             ),
             Why::NoPairs => "inconclusive: no round counts for both".to_owned(),
             Why::Spread => format!("inconclusive: {would}"),
+        }
+    }
+
+    /// Whether it may be said of a ratio that is at least this, at most this, or both. What is at
+    /// least X may be more, and nothing below it is known: where that could not tell either, nobody
+    /// knows what more rounds would.
+    pub fn holds(&self, ratio: Option<f64>, (is_least, is_most): (bool, bool)) -> bool {
+        let points_up = ratio.is_some_and(|ratio| ratio > 1.0);
+        let is_open = match self {
+            // Nothing that is only known to be at least this is alike.
+            Self::Inconclusive { why, .. } => *why != Why::FamilyAlike,
+            _ => false,
+        };
+        match (is_least, is_most) {
+            (false, false) => true,
+            (true, false) => *self == Self::More || is_open && points_up,
+            (false, true) => *self == Self::Less || is_open && !points_up,
+            (true, true) => false,
         }
     }
 

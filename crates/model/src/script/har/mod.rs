@@ -291,6 +291,17 @@ struct Reader<'a> {
     left_out: LeftOut,
 }
 
+/// The host of a URL that need not be one we can ask.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match host.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => host,
+    }
+}
+
 impl Reader<'_> {
     /// The request of an entry; none if it is left out.
     fn ask(&mut self, entry: &Entry) -> Result<Option<u16>, String> {
@@ -300,7 +311,15 @@ impl Reader<'_> {
             self.left_out.not_http += 1;
             return Ok(None);
         }
-        let url = Url::parse(&asked.url).map_err(|error| error.to_string())?;
+        let url = match (Url::parse(&asked.url), &self.server) {
+            (Ok(url), _) => url,
+            // Nobody asks a stranger's server, whatever its URLs look like.
+            (Err(_), Some(server)) if !host_of(&asked.url).eq_ignore_ascii_case(server) => {
+                self.left_out.elsewhere += 1;
+                return Ok(None);
+            }
+            (Err(error), _) => return Err(error.to_string()),
+        };
         let server = self.server.get_or_insert_with(|| url.host.clone());
         let is_elsewhere = !url.host.eq_ignore_ascii_case(server);
         if is_elsewhere && !(self.is_known)(&url) {

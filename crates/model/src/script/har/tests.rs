@@ -120,6 +120,12 @@ fn what_cannot_be_asked_again_is_left_out() {
             "",
         ),
     ]);
+    // Whatever the URLs of others look like.
+    let odd = text.replacen("https://ads.test/x", "https://ads.test/p?q=é", 1);
+    let recorded = read(&odd, None, &|_| false).unwrap();
+    assert_eq!(recorded.left_out.elsewhere, 2);
+    let own = text.replacen("https://shop.test:8443/a?b=c#d", "https://shop.test/é", 1);
+    assert!(read(&own, None, &|_| false).is_err());
     let recorded = read(&text, None, &|_| false).unwrap();
     // Users stay as long as who was recorded: a last request to others makes no flood of them.
     assert_eq!(told(&recorded), "GET /a?b=c, wait 8999ms");

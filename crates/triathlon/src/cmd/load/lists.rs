@@ -114,7 +114,8 @@ fn vegeta(
     for (line, text) in lines {
         let wrong = |why: String| Mistake { line: *line, why };
         let opens = match text.split_once(' ') {
-            Some((method, url)) if !method.ends_with(':') && !text.starts_with('@') => {
+            // As vegeta has it: a field may lack the blank behind its colon.
+            Some((method, url)) if method.bytes().all(|byte| byte.is_ascii_uppercase()) => {
                 Some((method, url.trim()))
             }
             _ => None,
@@ -348,6 +349,10 @@ mod tests {
                 "POST http://h/ x1 [A=1,A=2] Some(\"hi\")",
                 "GET http://h:81/z x1 [] None",
             ],
+        );
+        check(
+            "POST http://h/b\nContent-Type:a/b; charset=utf-8\n",
+            &["POST http://h/b x1 [Content-Type=a/b; charset=utf-8] None"],
         );
         check("\n# nothing\n", &[]);
     }

@@ -206,6 +206,7 @@ impl Targets {
         for request in &mut requests {
             request.headers.extend(fields.iter().cloned());
             self.accept_encodings(&mut request.headers);
+            one_of_each(&request.headers)?;
         }
         if requests.is_empty() {
             return Err(UsageError(match self.script {
@@ -320,7 +321,11 @@ impl Targets {
             if let Some(content) = &content {
                 request.body_base64 = Some(BASE64.encode(content));
             }
-            if let Some(kind) = &kind {
+            let is_said = |line: &String| {
+                let name = line.split(':').next().unwrap_or_default();
+                name.trim().eq_ignore_ascii_case("content-type")
+            };
+            if let Some(kind) = kind.as_ref().filter(|_| !self.headers.iter().any(is_said)) {
                 let field = ("Content-Type".to_owned(), kind.clone());
                 request.headers.push(field);
             }
@@ -393,17 +398,7 @@ impl Targets {
         if let Some(value) = credentials::of_user(self.user.as_deref(), self.bearer.as_deref())? {
             fields.push(("Authorization".to_owned(), value));
         }
-        // A server takes one of two, or refuses both (RFC 9110 §5.3, RFC 9112 §3.2).
-        for name in ["Authorization", "Host"] {
-            let same = |(field, _): &&(String, String)| field.eq_ignore_ascii_case(name);
-            if fields.iter().filter(same).count() > 1 {
-                let how = match name {
-                    "Host" => "give -H Host once",
-                    _ => "give one of --user, --bearer and -H Authorization",
-                };
-                return Err(UsageError(format!("a request has one {name}: {how}")));
-            }
-        }
+        one_of_each(&fields)?;
         Ok(fields)
     }
 }
@@ -420,6 +415,24 @@ impl script::Around for Beside<'_> {
     fn environment(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }
+}
+
+/// Of fields of which a request has one, a server takes one of two, or refuses both (RFC 9110 §5.3,
+/// RFC 9112 §3.2).
+fn one_of_each(fields: &[(String, String)]) -> Result<(), UsageError> {
+    for (name, how) in [
+        (
+            "Authorization",
+            "give one of --user, --bearer, -H Authorization and the request's own",
+        ),
+        ("Host", "give -H Host once, or the request's own"),
+    ] {
+        let same = |(field, _): &&(String, String)| field.eq_ignore_ascii_case(name);
+        if fields.iter().filter(same).count() > 1 {
+            return Err(UsageError(format!("a request has one {name}: {how}")));
+        }
+    }
+    Ok(())
 }
 
 /// The URL of a proxy, which may be written without its scheme, as curl has it.

@@ -75,7 +75,7 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         // oha takes it with an http URL, too, where there is no certificate to look at.
         words.extend(super::unverified(url));
     }
-    if !given.is("--disable-compression") {
+    if !given.is("--disable-compression") && !given.has_field("Accept-Encoding") {
         words.push("--header=Accept-Encoding: gzip, compress, deflate, br".to_owned());
     }
     let has_content = ["-d", "-D", "-F"].iter().any(|name| given.is(name));

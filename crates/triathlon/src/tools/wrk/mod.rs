@@ -195,13 +195,22 @@ pub(super) fn metric(text: &str) -> Result<String, String> {
         .ok_or_else(|| "write a number from 1, as in 10 or 1k".to_owned())
 }
 
-/// Seconds.
+/// Seconds. wrk knows no smaller unit.
 fn time(text: &str) -> Result<String, String> {
-    let seconds = scan(text.trim_end_matches(['s', 'S']), 60, &["m", "h"]);
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
+    let scale = match unit.to_ascii_lowercase().as_str() {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => 0,
+    };
+    let seconds = digits.parse().ok();
     seconds
+        .and_then(|seconds: u64| seconds.checked_mul(scale))
         .filter(|seconds| *seconds > 0)
         .map(|seconds| seconds.to_string())
-        .ok_or_else(|| "write a time from 1s, as in 2s, 2m or 2h".to_owned())
+        .ok_or_else(|| "write a time in whole seconds from 1s, as in 2s, 2m or 2h".to_owned())
 }
 
 fn scan(text: &str, scale: u64, units: &[&str]) -> Option<u64> {

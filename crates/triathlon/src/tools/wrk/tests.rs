@@ -18,6 +18,9 @@ fn numbers_are_read_as_wrk_reads_them() {
     check("0", None, None);
     check("", None, None);
     check("1.5s", None, None);
+    check("500ms", None, None);
+    check("2ss", None, None);
+    check("2S", None, Some("2"));
 }
 
 #[test]

@@ -124,6 +124,25 @@ fn a_family_is_read_from_its_clearest_member_on() {
     assert_eq!(Family::of(1).answers(&[Some(&less_clear)]), [Answer::More]);
 }
 
+/// What fails to be equivalent for a family's sake differs by nothing.
+#[test]
+fn two_that_nearly_pass_for_alike_are_told_so() {
+    let family = Family {
+        margin: 0.29,
+        ..Family::of(22)
+    };
+    // Two of twelve rounds lie beyond the margin: p is 10 in 4096, above a 22nd of 5 %.
+    let ratios = [
+        1.30, 1.45, 1.01, 1.02, 0.98, 1.0, 1.03, 0.97, 1.01, 0.99, 1.02, 1.0,
+    ];
+    let one = (1..=12).zip(ratios).collect();
+    let alike = paired(&one, &(1..=12).map(|round| (round, 1.0)).collect()).unwrap();
+    let answers = family.answers(&[Some(&alike)]);
+    let text = answers[0].text("faster", "slower", &family);
+    let expected = "inconclusive: among 22 comparisons one may agree this well by chance; ";
+    assert!(text.starts_with(expected), "{text}");
+}
+
 #[test]
 fn what_could_not_be_measured_is_said_and_counts() {
     let clear = around(2.0, 0.01, 8);

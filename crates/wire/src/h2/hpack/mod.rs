@@ -44,8 +44,8 @@ struct Literal {
 }
 
 impl Decoder {
-    /// Reads `block`; `each` gets name and value of each field, in order. Returns what the block has
-    /// to do with the table.
+    /// Reads `block`; `each` gets name and value of each field, in order. Returns what the block
+    /// has to do with the table.
     ///
     /// # Errors
     ///
