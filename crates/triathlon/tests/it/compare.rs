@@ -309,3 +309,23 @@ fn the_help_names_metrics_and_exit_codes() {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
 }
+
+/// Two of one lab in which a server stood twice: what equal servers differ by is no difference, in
+/// the comparison as in the report.
+#[test]
+fn no_difference_below_that_of_twins_is_told() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pack = root.join("record/rootusers-2016/results.pack");
+    let pack = pack.to_str().expect("a path in UTF-8");
+    let servers = "nginx 1 core,nginx as delivered";
+    let run = triathlon(["compare", pack, "--servers", servers]).expect_code(0);
+    let told = &run.stdout;
+    for words in [
+        "are the same server twice, and may differ by 29 %",
+        "no smaller difference is reported",
+        "inconclusive: ",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(!told.contains("slower (margin"), "{told}");
+}

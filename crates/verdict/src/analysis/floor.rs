@@ -77,7 +77,7 @@ impl Floor {
     }
 
     /// What they differ by, where that is known.
-    pub(super) const fn differ(&self) -> Option<f64> {
+    pub(crate) const fn differ(&self) -> Option<f64> {
         match self {
             Self::Known(found) => Some(found.differ),
             Self::Unknown { .. } => None,

@@ -20,7 +20,7 @@ pub use limit::{Crossed, Limit, LimitError};
 pub use metric::{METRICS, Metric, Quantity, metric_named};
 pub use side::{Kind, Side};
 
-use crate::analysis::rests_on_all;
+use crate::analysis::{Floor, rests_on_all};
 use crate::pairs::{
     Answer, Estimate, Family, Precision, Sample, declared_connections, paired, rounds_needed,
     rounds_needed_unpaired, unpaired,
@@ -164,7 +164,13 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
     let both: Vec<&(Spot, usize)> = ours.keys().filter(|key| theirs.contains_key(key)).collect();
     let is_open_loop = |spot: &Spot| one.is_open_loop(spot) || other.is_open_loop(spot);
     let members = declared(&both, &is_open_loop);
-    let family = Family::of(members.len().max(1));
+    let mut family = Family::of(members.len().max(1));
+    let floor = one.floor.as_ref();
+    if let Some(differ) = floor.and_then(Floor::differ) {
+        family.margin = family.margin.max(differ);
+    }
+    let declared = sentence(one.kind(), &family);
+    let floor = floor.map_or_else(String::new, |floor| format!(" {}", floor.sentence(&family)));
     let is_paired = one.only.is_some() && other.only.is_some();
     let mut drafts: Vec<Draft<'_>> = both
         .iter()
@@ -199,7 +205,7 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
         b: other.name.clone(),
         environment: facts::differences(&one.environment, &other.environment),
         configuration: facts::differences(&one.configuration, &other.configuration),
-        declared: sentence(one.kind(), &family),
+        declared: declared + &floor,
         family,
         caveat: match (is_single, is_paired) {
             (true, _) => SINGLE,

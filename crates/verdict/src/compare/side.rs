@@ -10,7 +10,7 @@ use model::{Claim, Distribution, Execution, Manifest, PointId, Trial};
 
 use super::facts::{self, Facts};
 use super::metric::METRICS;
-use crate::analysis::{Measure, Standing, are_mostly_struck, most_are_invalid};
+use crate::analysis::{Floor, Measure, Standing, are_mostly_struck, most_are_invalid};
 use crate::judge::{is_about_likeness, is_bound, is_disturbance};
 use crate::set::TrialSet;
 use crate::summary::{cpu_per_request, median, read};
@@ -145,6 +145,8 @@ pub struct Side {
     made: BTreeSet<(String, u64)>,
     /// The one server that it is about, and the name of its place.
     pub(super) only: Option<(String, String)>,
+    /// What servers that are alike differ by, where two of one lab are compared.
+    pub(super) floor: Option<Floor>,
     /// Passes of probes.
     passes: BTreeMap<(Spot, usize), Vec<f64>>,
 }
@@ -189,8 +191,14 @@ impl Side {
             trials: Vec::new(),
             made: BTreeSet::new(),
             only: None,
+            floor: None,
             passes: BTreeMap::new(),
         }
+    }
+
+    /// Servers of its lab that are alike differ by so much: no smaller difference is told.
+    pub fn stand_on(&mut self, floor: Option<Floor>) {
+        self.floor = floor;
     }
 
     /// What was asked of the lab.

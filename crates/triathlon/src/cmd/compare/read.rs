@@ -8,6 +8,8 @@ use lab::probe::shelf;
 use lab::store::pack::is_pack;
 use lab::store::read_manifest;
 use model::probe::ProbeResult;
+use report::Run;
+use verdict::TrialSet;
 use verdict::compare::{Kind, Side};
 
 use super::Args;
@@ -51,13 +53,22 @@ fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Found; 2]>
     let place = format!("{} against {}", labels[1], labels[0]);
     let mut sides = labels.map(|label| Side::of_server(label, &place));
     let manifest = read_manifest(&folder)?;
+    let (mut run, mut set) = (Run::of(&manifest, &[]), TrialSet::default());
     let mut there = BTreeSet::new();
     let is_complete = each_trial(&folder, &mut |trial| {
         if let Some(point) = trial.point.as_ref().filter(|point| !point.ceiling) {
             there.insert(point.id.server.clone());
         }
         sides.iter_mut().for_each(|side| side.add(trial));
+        run.add(trial);
+        set.add(trial);
     })?;
+    // As the report has it.
+    run.judge(&set.verdicts());
+    let floor = run.comparisons().into_iter().find_map(|one| one.floor);
+    for side in &mut sides {
+        side.stand_on(floor.clone());
+    }
     for label in labels {
         if !there.contains(label) {
             let there: Vec<String> = there.into_iter().collect();
