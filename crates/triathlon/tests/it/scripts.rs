@@ -388,3 +388,17 @@ fn a_recording_that_is_none_is_told() {
     check(&text, "--script x.toml", &["--script", "--har"]);
     check("{}", "http://127.0.0.1:10/", &["--har", "one server"]);
 }
+
+/// What comes encoded is not what a step looks for, whatever the server did.
+#[test]
+fn content_that_steps_look_into_is_not_asked_for_encoded() {
+    for reads in [
+        "contains = \"hello\"",
+        "take = { token = { pattern = \"t=([a-z]+)\" } }",
+    ] {
+        let script = format!("[[step]]\nget = \"/in\"\n{reads}\n");
+        run("http://127.0.0.1:1", &script, "--compressed")
+            .expect_code(2)
+            .expect_complaint(&["--compressed: a step looks into the content", "/in"]);
+    }
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use model::plan::{HttpProxy, RequestFile, ScriptFile, ServerAddresses, Stage, Url};
+use model::plan::{FromFile, HttpProxy, RequestFile, ScriptFile, ServerAddresses, Stage, Url};
 use model::redact::{self, REDACTED};
 use model::script::har::{self, LeftOut};
 use model::script::{self, Script};
@@ -207,6 +207,16 @@ impl Targets {
             request.headers.extend(fields.iter().cloned());
             self.accept_encodings(&mut request.headers);
             one_of_each(&request.headers)?;
+        }
+        if self.compressed.is_some()
+            && let Some(answer) = script.as_ref().and_then(looks_into_content)
+        {
+            let url = &requests[usize::from(answer)].url;
+            return Err(UsageError(format!(
+                "--compressed: a step looks into the content of its answer (take or contains), \
+                 which would come encoded: {url}; leave --compressed out"
+            ))
+            .into());
         }
         if requests.is_empty() {
             return Err(UsageError(match self.script {
@@ -415,6 +425,16 @@ impl script::Around for Beside<'_> {
     fn environment(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }
+}
+
+/// The first request of the script into whose content a step looks.
+fn looks_into_content(script: &ScriptFile) -> Option<u16> {
+    let mut answers = script.answers.iter();
+    let found = answers.find(|answer| {
+        let mut takes = answer.takes.iter();
+        answer.contains.is_some() || takes.any(|take| !matches!(take.from, FromFile::Header(_)))
+    });
+    found.map(|answer| answer.request)
 }
 
 /// Of fields of which a request has one, a server takes one of two, or refuses both (RFC 9110 §5.3,
