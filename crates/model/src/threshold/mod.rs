@@ -136,12 +136,7 @@ impl Threshold {
             return Some(Cow::Borrowed(time.of(record)));
         };
         let of_class = |class: &Class| match time {
-            Time::Response => {
-                // What never began waited longer than anything that has a time.
-                let mut times = class.response_time.clone();
-                times.record_censored_n(never_begun(record, class));
-                Some(times)
-            }
+            Time::Response => Some(class.response_time.clone()),
             Time::Service => Some(class.service_time.clone()),
             Time::FirstByte => Some(class.first_byte_time.clone()),
             // Before it is known which request it is; and transfer is known of all together alone.
@@ -151,6 +146,10 @@ impl Threshold {
         let mut times = of_class(classes.next()?)?;
         for other in classes {
             times.merge(&of_class(other)?);
+        }
+        if time == Time::Response {
+            // What never began waited longer than anything that has a time.
+            times.record_censored_n(never_begun(record, name));
         }
         Some(Cow::Owned(times))
     }
@@ -176,10 +175,8 @@ impl Threshold {
             classes.clone().next()?;
             right = classes.clone().map(Class::right_in_it).sum();
             outcomes = OutcomeCounts::default();
-            for class in classes {
-                never += never_begun(record, class);
-                outcomes.merge(&class.outcomes);
-            }
+            classes.for_each(|class| outcomes.merge(&class.outcomes));
+            never = never_begun(record, name);
         }
         let seconds = record.window.as_s_f64();
         match self.what {
@@ -206,13 +203,14 @@ fn errors(outcomes: &OutcomeCounts, never_begun: u64) -> Option<f64> {
 
 /// How many arrivals of an open loop would have been that request and were given up before they
 /// were any: its part of them, as large as its part of those that began.
-fn never_begun(record: &Record, class: &Class) -> u64 {
+fn never_begun(record: &Record, name: &str) -> u64 {
+    let of_it: u64 = of_name(record, name).map(|one| one.outcomes.total()).sum();
     let begun: u64 = record.classes.iter().map(|one| one.outcomes.total()).sum();
     let never = record.total.outcomes.total().saturating_sub(begun);
     let classes = record.classes.len() as u64;
     let (part, whole) = match begun {
-        0 => (1, classes),
-        _ => (class.outcomes.total(), begun),
+        0 => (of_name(record, name).count() as u64, classes),
+        _ => (of_it, begun),
     };
     let here = u128::from(never) * u128::from(part) / u128::from(whole.max(1));
     u64::try_from(here).unwrap_or(u64::MAX)

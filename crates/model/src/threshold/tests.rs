@@ -179,3 +179,22 @@ fn all_requests_of_a_name_are_judged() {
         assert!((value / expected - 1.0).abs() < 1e-2, "{what}: {value}");
     }
 }
+
+/// Of many requests of one name each has less than one of those that never began.
+#[test]
+fn what_never_began_is_counted_for_all_of_a_name_together() {
+    let mut record = Record::default();
+    for _ in 0..100 {
+        let mut class = Class {
+            name: "POST /p".to_owned(),
+            ..Class::default()
+        };
+        class.outcomes[Outcome::Ok] = 1;
+        record.classes.push(class);
+    }
+    record.total.outcomes[Outcome::Ok] = 100;
+    record.total.outcomes[Outcome::Shed] = 50;
+    let threshold: Threshold = "{POST /p}: errors<1%".parse().unwrap();
+    let value = threshold.judge(&record).value.unwrap();
+    assert!((value - 1.0 / 3.0).abs() < 1e-9, "{value}");
+}

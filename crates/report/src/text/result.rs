@@ -321,7 +321,7 @@ fn failures(trial: &Trial, style: Style) -> String {
         let statuses = &record.wrong_statuses;
         if outcome == Outcome::Status && statuses.len() > 1 {
             let each = statuses.iter();
-            let each = each.map(|(status, count)| format!("{status} {} x", words::count(*count)));
+            let each = each.map(|(status, count)| format!("{status} ({})", words::count(*count)));
             let each: Vec<String> = each.collect();
             text.push_str(&format!("; by status: {}", each.join(", ")));
         }

@@ -121,6 +121,10 @@ fn a_raw_request_goes_out_as_it_stands() {
     fs::write(&path, raw).expect("a file");
     let path = path.display().to_string();
     load(Some(&server.url()), &["--raw", &path]).expect_measured();
+    // Its own field and that of a flag would be two.
+    load(Some(&server.url()), &["--raw", &path, "-H", "Host: other"])
+        .expect_code(2)
+        .expect_complaint(&["a request has one Host"]);
     let heard = heard.lock().expect("nobody panicked");
     assert!(
         heard[0].starts_with("PATCH /raw HTTP/1.1\r\nHost: by-name\r\n"),
@@ -154,7 +158,16 @@ fn forms_are_posted() {
     .expect_measured();
     let file = format!("note=@{}", path.display());
     load(Some(&server.url()), &["--form", "name=me", "--form", &file]).expect_measured();
-    let heard = heard.lock().expect("nobody panicked").join("\n---\n");
+    let own = ["--form", "name=own", "-H", "Content-Type: text/plain"];
+    load(Some(&server.url()), &own).expect_measured();
+    let all = heard.lock().expect("nobody panicked").clone();
+    let typed = all.iter().filter(|text| text.contains("name=own"));
+    let fields = typed.map(|text| text.matches("Content-Type: ").count());
+    assert!(
+        fields.clone().count() > 0 && fields.max() == Some(1),
+        "{all:?}"
+    );
+    let heard = all.join("\n---\n");
     for expected in [
         "POST /file HTTP/1.1\r\n",
         "Content-Type: application/x-www-form-urlencoded\r\n",

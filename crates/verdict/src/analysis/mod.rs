@@ -178,7 +178,7 @@ fn answer(comparisons: &mut [Comparison], family: Family) {
     for rival in comparisons.iter_mut().flat_map(|one| &mut one.rivals) {
         let answer = answers.next();
         let ratio = rival.estimate.as_ref().map(|estimate| estimate.ratio);
-        rival.answer = answer.filter(|answer| answer.holds(ratio, rival.bounds));
+        rival.answer = answer.filter(|answer| family.allows(answer, ratio, rival.bounds));
     }
 }
 

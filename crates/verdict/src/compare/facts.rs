@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::plan::PlanFile;
+use model::plan::{PlanFile, Url};
 use model::trial::Server;
 use model::{Environment, Manifest};
 use serde::Serialize;
@@ -77,7 +77,11 @@ pub(super) fn of_end(agent: &str, environment: &Environment) -> Facts {
 }
 
 /// What is known of a server; `label` stands before each name.
-pub(super) fn of_server(label: &str, server: &Server) -> Facts {
+/// It was asked as `plan` says: those are ports of its own.
+pub(super) fn of_server(label: &str, server: &Server, plan: &PlanFile) -> Facts {
+    let urls = plan.requests.iter().map(|request| Url::parse(&request.url));
+    let ports: Vec<u16> = urls.flatten().map(|url| url.port).collect();
+    let steady = |text: &str| steady(text, &ports);
     let mut facts = Facts::new();
     let mut put = |name: &str, value: String| {
         let name = format!("{label} {name}");
@@ -134,7 +138,7 @@ fn flat(name: &str, value: &impl Serialize) -> Facts {
                 }
             }
             Value::String(text) => {
-                facts.insert(name.to_owned(), steady(text));
+                facts.insert(name.to_owned(), steady(text, &[]));
             }
             other => {
                 facts.insert(name.to_owned(), other.to_string());
@@ -148,24 +152,25 @@ fn flat(name: &str, value: &impl Serialize) -> Facts {
 }
 
 /// `text` without what is drawn anew for each start: ports that the system chose, and the names of
-/// temporary folders.
-fn steady(text: &str) -> String {
+/// temporary folders. `ports` are known to be such.
+fn steady(text: &str, ports: &[u16]) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    let mut last = "";
+    // Whether the next number of the line is a port.
+    let mut is_named = false;
     while let Some(start) = rest.find(is_word) {
         let (before, tail) = rest.split_at(start);
         let end = tail.find(|c| !is_word(c)).unwrap_or(tail.len());
         let (word, after) = tail.split_at(end);
         out.push_str(before);
+        is_named &= !before.contains('\n');
         // Linux chooses ports from 32768 to 60999 unless told otherwise. Numbers of connections and
         // files are as large.
-        let is_high = word
-            .parse()
-            .is_ok_and(|n: u32| (32_768..61_000).contains(&n));
-        let is_port = is_high && (before.ends_with(':') || names_a_port(last));
-        last = word;
+        let high = word.parse().ok().filter(|n| (32_768..61_000).contains(n));
+        let is_port = high.is_some_and(|n| is_named || follows_a_host(&out) || ports.contains(&n));
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        is_named = names_a_port(word) || (is_named && !is_number);
         let drawn = |stem: &str| {
             let drawn = word.strip_prefix(stem);
             drawn.is_some_and(|drawn| drawn.len() == 6)
@@ -184,6 +189,23 @@ fn steady(text: &str) -> String {
     out
 }
 
+/// Whether a number behind that is a port: `127.0.0.1:`, `[::1]:`, `*:`.
+fn follows_a_host(text: &str) -> bool {
+    let mut last = text.chars().rev();
+    let is_of_host = |c: char| c.is_ascii_alphanumeric() || "]*".contains(c);
+    last.next() == Some(':') && last.next().is_some_and(is_of_host)
+}
+
+/// Whether the next number behind that word is a port: `listen 8080`, `server.port = 8080`,
+/// `-p 8080`, `server_ports STRING 8080`.
+fn names_a_port(word: &str) -> bool {
+    let word = word.trim_start_matches('-').to_ascii_lowercase();
+    word == "p"
+        || ["port", "ports", "listen"]
+            .iter()
+            .any(|end| word.ends_with(end))
+}
+
 /// What differs, by name; a text of several lines shows the lines that do.
 pub(super) fn differences(a: &Facts, b: &Facts) -> Vec<Difference> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -192,26 +214,21 @@ pub(super) fn differences(a: &Facts, b: &Facts) -> Vec<Difference> {
         .filter(|name| a.get(*name) != b.get(*name))
         .map(|name| {
             let (one, other) = (a.get(name), b.get(name));
-            let shown = |text: Option<&String>, beside: Option<&String>| {
-                let beside = beside.map_or("", |text| text);
-                text.map(|text| cut(&lines_that_differ(text, beside), beside))
+            let own = |text: Option<&String>, beside: Option<&String>| {
+                text.map(|text| lines_that_differ(text, beside.map_or("", |text| text)))
+            };
+            let (of_one, of_other) = (own(one, other), own(other, one));
+            let shown = |text: &Option<String>, beside: &Option<String>| {
+                let beside = beside.as_deref().unwrap_or_default();
+                text.as_ref().map(|text| cut(text, beside))
             };
             Difference {
                 what: name.clone(),
-                a: shown(one, other),
-                b: shown(other, one),
+                a: shown(&of_one, &of_other),
+                b: shown(&of_other, &of_one),
             }
         })
         .collect()
-}
-
-/// Whether what follows that word is a port: `listen 8080`, `server.port = 8080`, `-p 8080`.
-fn names_a_port(word: &str) -> bool {
-    let word = word.trim_start_matches('-').to_ascii_lowercase();
-    word == "p"
-        || ["port", "ports", "listen"]
-            .iter()
-            .any(|end| word.ends_with(end))
 }
 
 fn lines_that_differ(text: &str, beside: &str) -> String {
@@ -263,12 +280,23 @@ mod tests {
             ("server.port = 45123", "server.port = PORT"),
             ("--port=45123 -p 45123", "--port=PORT -p PORT"),
             ("port=\"45123\"", "port=\"PORT\""),
+            (
+                "STRING server_ports STRING 45123:ip-in=127.0.0.1",
+                "STRING server_ports STRING PORT:ip-in=127.0.0.1",
+            ),
+            (
+                "python3 -m http.server 44123",
+                "python3 -m http.server PORT",
+            ),
+            ("listen [::1]:45123", "listen [::1]:PORT"),
+            ("{\"connections\":40512}", "{\"connections\":40512}"),
+            ("port 80\nfiles 40512", "port 80\nfiles 40512"),
             ("worker_connections 40512;", "worker_connections 40512;"),
             ("worker_rlimit_nofile 60000", "worker_rlimit_nofile 60000"),
             ("32768 60999", "32768 60999"),
             ("listen 8080 backlog=40000", "listen 8080 backlog=40000"),
         ] {
-            assert_eq!(steady(text), expected);
+            assert_eq!(steady(text, &[44_123]), expected);
         }
     }
 
@@ -292,5 +320,14 @@ mod tests {
             "{a} {b}"
         );
         assert!(a.starts_with("... same") && a.ends_with(" ..."), "{a}");
+        let lines = |end: &str| {
+            let text = format!("first\n{}\n", text(end));
+            Facts::from([("nginx.conf".to_owned(), text)])
+        };
+        let told = differences(&lines("1000"), &lines("2000"));
+        assert!(
+            told[0].a.as_ref().is_some_and(|a| a.contains("1000")),
+            "{told:?}"
+        );
     }
 }

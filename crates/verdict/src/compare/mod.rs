@@ -364,7 +364,7 @@ impl<'a> Draft<'a> {
             && self.sides.iter().all(|side| side.rounds == 1);
         let ratio = self.estimate.as_ref().map(|estimate| estimate.ratio);
         let [of_a, of_b] = self.bounds;
-        let is_known = |answer: &Answer| answer.holds(ratio, (of_b, of_a));
+        let is_known = |answer: &Answer| family.allows(answer, ratio, (of_b, of_a));
         let answer = match answer {
             _ if is_single => Answer::Single,
             Some(answer) if self.is_declared && is_known(&answer) => answer,

@@ -261,8 +261,8 @@ impl Side {
                 self.configuration.extend(facts::of_plan(&trial.plan));
             }
             if let Some(server) = &trial.context.server {
-                let known =
-                    facts::of_server(if point.is_none() { "server" } else { label }, server);
+                let label = if point.is_none() { "server" } else { label };
+                let known = facts::of_server(label, server, &trial.plan);
                 for (name, value) in known {
                     self.configuration.entry(name).or_insert(value);
                 }

@@ -138,6 +138,21 @@ impl Family {
             .collect()
     }
 
+    /// Whether `answer` may be said of a ratio that is at least this, at most this, or both. What
+    /// is at least X may be more, and nothing below it is known. So more rounds tell only where X
+    /// is beyond the margin already.
+    pub fn allows(&self, answer: &Answer, ratio: Option<f64>, bounds: (bool, bool)) -> bool {
+        let is_open = matches!(answer, Answer::Inconclusive { .. });
+        let above = ratio.is_some_and(|ratio| ratio > 1.0 + self.margin);
+        let below = ratio.is_some_and(|ratio| ratio < 1.0 / (1.0 + self.margin));
+        match bounds {
+            (false, false) => true,
+            (true, false) => *answer == Answer::More || is_open && above,
+            (false, true) => *answer == Answer::Less || is_open && below,
+            (true, true) => false,
+        }
+    }
+
     /// Which of the p values pass, with the declared number as the number of all.
     fn holm(&self, p: &[f64]) -> Vec<bool> {
         let mut order: Vec<usize> = (0..p.len()).collect();
@@ -237,24 +252,6 @@ impl Answer {
             ),
             Why::NoPairs => "inconclusive: no round counts for both".to_owned(),
             Why::Spread => format!("inconclusive: {would}"),
-        }
-    }
-
-    /// Whether it may be said of a ratio that is at least this, at most this, or both. What is at
-    /// least X may be more, and nothing below it is known: where that could not tell either, nobody
-    /// knows what more rounds would.
-    pub fn holds(&self, ratio: Option<f64>, (is_least, is_most): (bool, bool)) -> bool {
-        let points_up = ratio.is_some_and(|ratio| ratio > 1.0);
-        let is_open = match self {
-            // Nothing that is only known to be at least this is alike.
-            Self::Inconclusive { why, .. } => *why != Why::FamilyAlike,
-            _ => false,
-        };
-        match (is_least, is_most) {
-            (false, false) => true,
-            (true, false) => *self == Self::More || is_open && points_up,
-            (false, true) => *self == Self::Less || is_open && !points_up,
-            (true, true) => false,
         }
     }
 

@@ -296,13 +296,27 @@ fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    match host.rsplit_once(':') {
+    let host = match host.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => host,
-    }
+    };
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 impl Reader<'_> {
+    /// Whether the server of a URL that need not be one we can ask is `server`, or another one that
+    /// is known.
+    fn is_asked(&self, url: &str, server: &str) -> bool {
+        let host = host_of(url);
+        let is_known = || {
+            let end = url.find("://").map_or(0, |at| at + 3);
+            let length = url[end..].find(['/', '?', '#']).unwrap_or(url.len() - end);
+            let root = Url::parse(&format!("{}/", &url[..end + length]));
+            root.is_ok_and(|root| (self.is_known)(&root))
+        };
+        host.eq_ignore_ascii_case(server) || is_known()
+    }
+
     /// The request of an entry; none if it is left out.
     fn ask(&mut self, entry: &Entry) -> Result<Option<u16>, String> {
         let asked = &entry.request;
@@ -314,7 +328,7 @@ impl Reader<'_> {
         let url = match (Url::parse(&asked.url), &self.server) {
             (Ok(url), _) => url,
             // Nobody asks a stranger's server, whatever its URLs look like.
-            (Err(_), Some(server)) if !host_of(&asked.url).eq_ignore_ascii_case(server) => {
+            (Err(_), Some(server)) if !self.is_asked(&asked.url, server) => {
                 self.left_out.elsewhere += 1;
                 return Ok(None);
             }

@@ -124,7 +124,11 @@ fn what_cannot_be_asked_again_is_left_out() {
     let odd = text.replacen("https://ads.test/x", "https://ads.test/p?q=é", 1);
     let recorded = read(&odd, None, &|_| false).unwrap();
     assert_eq!(recorded.left_out.elsewhere, 2);
+    assert!(read(&odd, None, &|url| url.host == "ads.test").is_err());
     let own = text.replacen("https://shop.test:8443/a?b=c#d", "https://shop.test/é", 1);
+    assert!(read(&own, None, &|_| false).is_err());
+    let six = text.replace("shop.test:8443", "[::1]:8443");
+    let own = six.replacen("https://shop.test/gone", "https://[::1]:8443/é", 1);
     assert!(read(&own, None, &|_| false).is_err());
     let recorded = read(&text, None, &|_| false).unwrap();
     // Users stay as long as who was recorded: a last request to others makes no flood of them.

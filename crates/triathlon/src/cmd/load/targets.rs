@@ -206,7 +206,7 @@ impl Targets {
         for request in &mut requests {
             request.headers.extend(fields.iter().cloned());
             self.accept_encodings(&mut request.headers);
-            one_of_each(&request.headers)?;
+            one_of_each(&request.headers, Some(&request.url))?;
         }
         if self.compressed.is_some()
             && let Some(answer) = script.as_ref().and_then(looks_into_content)
@@ -408,7 +408,7 @@ impl Targets {
         if let Some(value) = credentials::of_user(self.user.as_deref(), self.bearer.as_deref())? {
             fields.push(("Authorization".to_owned(), value));
         }
-        one_of_each(&fields)?;
+        one_of_each(&fields, None)?;
         Ok(fields)
     }
 }
@@ -439,7 +439,7 @@ fn looks_into_content(script: &ScriptFile) -> Option<u16> {
 
 /// Of fields of which a request has one, a server takes one of two, or refuses both (RFC 9110 §5.3,
 /// RFC 9112 §3.2).
-fn one_of_each(fields: &[(String, String)]) -> Result<(), UsageError> {
+fn one_of_each(fields: &[(String, String)], url: Option<&str>) -> Result<(), UsageError> {
     for (name, how) in [
         (
             "Authorization",
@@ -449,7 +449,8 @@ fn one_of_each(fields: &[(String, String)]) -> Result<(), UsageError> {
     ] {
         let same = |(field, _): &&(String, String)| field.eq_ignore_ascii_case(name);
         if fields.iter().filter(same).count() > 1 {
-            return Err(UsageError(format!("a request has one {name}: {how}")));
+            let of = url.map_or_else(String::new, |url| format!(" ({})", redact::url(url)));
+            return Err(UsageError(format!("a request has one {name}{of}: {how}")));
         }
     }
     Ok(())
