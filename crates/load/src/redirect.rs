@@ -64,8 +64,31 @@ impl Guide {
         status: u16,
         location: Option<&[u8]>,
     ) -> Option<Hop> {
-        let count = before.map_or(0, |hop| hop.count) + 1;
-        if !is_redirect(status) || count > self.most {
+        let hop = self.onward(class, before, status, location)?;
+        (hop.count <= self.most).then_some(hop)
+    }
+
+    /// Whether such an answer leads on, and is not followed only because so many before it were.
+    pub(crate) fn leads_on(
+        &self,
+        class: u16,
+        before: Option<&Hop>,
+        status: u16,
+        location: Option<&[u8]>,
+    ) -> bool {
+        let hop = self.onward(class, before, status, location);
+        hop.is_some_and(|hop| hop.count > self.most)
+    }
+
+    /// The same as [`Guide::lead`], however many redirects there were.
+    fn onward(
+        &self,
+        class: u16,
+        before: Option<&Hop>,
+        status: u16,
+        location: Option<&[u8]>,
+    ) -> Option<Hop> {
+        if !is_redirect(status) {
             return None;
         }
         let request = &self.requests[usize::from(class)];
@@ -81,7 +104,7 @@ impl Guide {
         Some(Hop {
             target: resolve(&request.url, base, location)?,
             is_get: is_rewritten || before.is_some_and(|hop| hop.is_get),
-            count,
+            count: before.map_or(0, |hop| hop.count) + 1,
         })
     }
 
@@ -386,6 +409,10 @@ mod tests {
         let second = guide.lead(0, first.as_ref(), 307, Some(b"e"));
         assert_eq!(second.as_ref().map(|hop| hop.target.as_str()), Some("/c/e"));
         assert_eq!(guide.lead(0, second.as_ref(), 301, Some(b"/f")), None);
+        assert!(guide.leads_on(0, second.as_ref(), 301, Some(b"/f")));
+        assert!(!guide.leads_on(0, second.as_ref(), 301, Some(b"http://other/")));
+        assert!(!guide.leads_on(0, second.as_ref(), 200, Some(b"/f")));
+        assert!(!guide.leads_on(0, first.as_ref(), 301, Some(b"/f")));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(super) struct Answer {
     /// SHA-256 of the content, hexadecimal.
     pub(super) digest: String,
     pub(super) tls: Option<Negotiated>,
+    /// It is a redirect that is not followed only because so many before it were.
+    pub(super) leads_on: bool,
 }
 
 /// As the record tells it: the first answer, and which fields it did not share with the others.

@@ -317,7 +317,16 @@ fn demand(
     notes: &mut Vec<String>,
 ) -> Result<Expectation, LoadError> {
     let answer = &answers[0];
-    let error = answers.iter().find(|answer| answer.status >= 400);
+    let error = answers.iter().find_map(|answer| {
+        let status = answer.status;
+        match () {
+            () if status >= 400 => Some(format!("had status {status}")),
+            () if answer.leads_on => Some(format!(
+                "was still a redirect, status {status}, after as many as --follow allows (a circle?)"
+            )),
+            () => None,
+        }
+    });
     // Content that was encoded for us is another content, and its length says little.
     let encoded = match answer.coding {
         Coding::Identity => String::new(),
@@ -339,9 +348,8 @@ fn demand(
         }
     } else if let Some(error) = error {
         notes.push(format!(
-            "an answer before the run had status {}; unless that is expected explicitly, only \
-             status 200 counts as right",
-            error.status
+            "an answer before the run {error}; unless that is expected explicitly, only \
+             status 200 counts as right"
         ));
         found = Expectation {
             status: Some(200),
@@ -406,6 +414,21 @@ fn unfetched(expect: &plan::Expectation, name: &str) -> Result<Expectation, Load
     Ok(expectation.as_wanted(expect))
 }
 
+/// Whether the plan itself says nothing of what a right answer is.
+const fn asks_nothing(expect: &plan::Expectation) -> bool {
+    expect.sha256.is_none() && expect.length.is_none() && expect.status.is_none()
+}
+
+/// What is checked where nothing is known of a right answer.
+fn only_status(expect: &plan::Expectation) -> Expectation {
+    Expectation {
+        status: Some(200),
+        plain: decoded::any(expect),
+        ..Expectation::default()
+    }
+    .as_wanted(expect)
+}
+
 /// What can be checked although no reference could be fetched.
 fn without_reference(
     expect: &plan::Expectation,
@@ -413,15 +436,10 @@ fn without_reference(
     notes: &mut Vec<String>,
 ) -> Result<Expectation, LoadError> {
     let why = failure.map_or_else(|| "no answer".to_owned(), |cause| cause.to_string());
-    if expect.sha256.is_some() || expect.length.is_some() || expect.status.is_some() {
+    if !asks_nothing(expect) {
         return Err(LoadError::Unexpected(why));
     }
-    let expectation = Expectation {
-        status: Some(200),
-        plain: decoded::any(expect),
-        ..Expectation::default()
-    }
-    .as_wanted(expect);
+    let expectation = only_status(expect);
     let checked = expectation.describe();
     notes.push(format!(
         "no reference answer before the run: {why}; checked: {checked}"

@@ -76,6 +76,16 @@ fn an_error_page_is_not_a_right_answer_unless_asked_for() {
     for statuses in [&[503][..], &[503, 503], &[200, 503], &[503, 200]] {
         check(statuses, &only_status, 1);
     }
+    // A circle of redirects ends nowhere.
+    let circle = Answer {
+        leads_on: true,
+        ..answer(302, "")
+    };
+    let (wanted, mut told) = (plan::Expectation::default(), Vec::new());
+    let answers = [circle];
+    let found = demand(&wanted, stable(&answers).0, (&answers, None), &mut told);
+    assert_eq!(found.expect("it is told"), only_status);
+    assert!(told[0].contains("still a redirect, status 302"), "{told:?}");
     // Where they differ, and none is that of an error, errors are still none.
     let any = Expectation {
         no_error: true,

@@ -124,16 +124,21 @@ impl Jar {
     }
 
     /// Writes the Cookie field for the target at `host`, which is asked over TLS or not, that
-    /// stands in this part of `out` to its end, if there is anything to send (RFC 6265 §5.4).
+    /// stands in this part of `out` to its end, if there is anything to send (RFC 6265 §5.4): what
+    /// the request has of its `own`, and then the cookies, for a request has one such field.
     pub(super) fn write(
         &self,
         (host, over_tls): (&[u8], bool),
         target: Range<usize>,
+        own: impl FnOnce(&mut Vec<u8>),
         out: &mut Vec<u8>,
     ) {
         let query = out[target.clone()].iter().position(|byte| *byte == b'?');
         let path = target.start..query.map_or(target.end, |at| target.start + at);
-        let mut is_first = true;
+        let start = out.len();
+        out.extend_from_slice(b"Cookie: ");
+        let begins = out.len();
+        own(out);
         for cookie in &self.cookies {
             let is_for_host = match cookie.is_of_host {
                 true => cookie.domain == host,
@@ -145,13 +150,14 @@ impl Jar {
             {
                 continue;
             }
-            let before: &[u8] = if is_first { b"Cookie: " } else { b"; " };
-            is_first = false;
+            let before: &[u8] = if out.len() == begins { b"" } else { b"; " };
             for bytes in [before, &cookie.name, b"=", &cookie.value] {
                 out.extend_from_slice(bytes);
             }
         }
-        if !is_first {
+        if out.len() == begins {
+            out.truncate(start);
+        } else {
             out.extend_from_slice(b"\r\n");
         }
     }
@@ -211,7 +217,7 @@ mod tests {
         }
         let mut out = format!("GET {target}").into_bytes();
         let (start, end) = (4, out.len());
-        jar.write((b"shop.test", false), start..end, &mut out);
+        jar.write((b"shop.test", false), start..end, |_| {}, &mut out);
         assert_eq!(String::from_utf8_lossy(&out[end..]), expected, "{fields:?}");
     }
 
@@ -237,7 +243,7 @@ mod tests {
         jar.take(b"a=1; Secure", (b"shop.test", b"/"), 0);
         let sent = |jar: &Jar, over_tls: bool| {
             let mut out = b"/".to_vec();
-            jar.write((b"shop.test", over_tls), 0..1, &mut out);
+            jar.write((b"shop.test", over_tls), 0..1, |_| {}, &mut out);
             String::from_utf8_lossy(&out[1..]).into_owned()
         };
         assert_eq!(sent(&jar, false), "");
@@ -282,7 +288,7 @@ mod tests {
     /// The Cookie field of a request of `/` at `host`.
     fn sent(jar: &Jar, host: &str) -> String {
         let mut out = b"/".to_vec();
-        jar.write((host.as_bytes(), false), 0..1, &mut out);
+        jar.write((host.as_bytes(), false), 0..1, |_| {}, &mut out);
         String::from_utf8_lossy(&out[1..]).into_owned()
     }
 
@@ -387,7 +393,7 @@ mod tests {
             0,
         );
         let mut out = b"/".to_vec();
-        jar.write((b"shop.test", false), 0..1, &mut out);
+        jar.write((b"shop.test", false), 0..1, |_| {}, &mut out);
         let length = out.len() - 1;
         assert!((FIELD_MAX / 2..=FIELD_MAX).contains(&length), "{length}");
     }

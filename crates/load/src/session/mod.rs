@@ -243,9 +243,12 @@ fn names(script: &ScriptFile) -> Vec<&str> {
 /// By class: those of requests whose bytes are not fixed.
 fn templates(plan: &Plan, names: &[&str]) -> Box<[Option<Template>]> {
     let requests = plan.requests().iter().enumerate();
+    let keeps = plan.file().script.as_ref();
+    let keeps = keeps.is_some_and(|script| script.cookies);
     let template = |(position, request): (usize, &model::plan::Request)| {
         let is_fixed = plan.is_fixed(position);
-        (!is_fixed).then(|| Template::new(request, &plan.origin_of(&request.url), names))
+        let origin = plan.origin_of(&request.url);
+        (!is_fixed).then(|| Template::new(request, &origin, names, keeps))
     };
     requests.map(template).collect()
 }

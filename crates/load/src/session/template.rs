@@ -34,6 +34,8 @@ pub(super) struct Template {
     origin: usize,
     /// The rest of the head, but for what is known when it is written.
     fields: Box<[Piece]>,
+    /// The cookies that it has of its own, where users keep cookies, too.
+    cookies: Box<[Piece]>,
     content: Option<Box<[Piece]>>,
     /// The target as far as it is fixed, without its query.
     path: Box<[u8]>,
@@ -44,14 +46,19 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// `origin` is what stands before the path.
-    pub(super) fn new(request: &plan::Request, origin: &str, names: &[&str]) -> Self {
+    /// `origin` is what stands before the path; `keeps` says whether users keep cookies.
+    pub(super) fn new(request: &plan::Request, origin: &str, names: &[&str], keeps: bool) -> Self {
         let target = format!("{origin}{}", request.url.path);
+        let is_cookie = |(name, _): &&(String, String)| name.eq_ignore_ascii_case("cookie");
+        let (own, fields): (Vec<_>, Vec<_>) =
+            (request.headers.iter()).partition(|field| keeps && is_cookie(field));
+        let fields: Vec<(String, String)> = fields.into_iter().cloned().collect();
+        let own: Vec<&str> = own.iter().map(|(_, value)| value.as_str()).collect();
         let parts = RequestParts {
             method: &request.method,
             target: &target,
             authority: &request.url.authority,
-            fields: &request.headers,
+            fields: &fields,
             content: None,
         };
         let compiled = Request::compile(RequestId(0), &parts, false);
@@ -64,6 +71,7 @@ impl Template {
             target: pieces(&head[..end], names),
             origin: origin.len(),
             fields: pieces(&head[end..], names),
+            cookies: pieces(own.join("; ").as_bytes(), names),
             content,
             path: path(&request.url.path),
             host: host(request).to_ascii_lowercase().into_bytes().into(),
@@ -87,7 +95,8 @@ impl Template {
             pieces.sum()
         };
         let content = self.content.as_deref().unwrap_or_default();
-        of(&self.target, 3) + of(&self.fields, 1) + of(content, 1) + AROUND
+        let head = of(&self.target, 3) + of(&self.fields, 1) + of(&self.cookies, 1);
+        head + of(content, 1) + AROUND
     }
 
     /// Writes the request to the end of `out`.
@@ -99,7 +108,8 @@ impl Template {
         // The method ends with the first blank.
         let blank = out[start..end].iter().position(|byte| *byte == b' ');
         let from = start + blank.map_or(0, |at| at + 1) + self.origin;
-        jar.write((&self.host, self.over_tls), from..end, out);
+        let own = |out: &mut Vec<u8>| write(&self.cookies, values, Where::Field, out);
+        jar.write((&self.host, self.over_tls), from..end, own, out);
         if let Some(content) = &self.content {
             let length = content.iter().map(|piece| match piece {
                 Piece::Text(text) => text.len(),

@@ -144,6 +144,26 @@ fn cookies_are_a_users_own() {
     assert!(!written(&mut sessions, 0, 0, 0).contains("Cookie"));
 }
 
+/// RFC 6265 §5.4: one field.
+#[test]
+fn the_cookies_of_a_step_and_those_of_its_user_stand_in_one_field() {
+    let text = "
+        cookies = true
+        [variables]
+        lang = { list = ['de'] }
+        [[step]]
+        get = '/a'
+        headers = [['Cookie', 'lang=${lang}'], ['X', 'y'], ['cookie', 'z=1']]
+    ";
+    let mut sessions = sessions(text, 1);
+    let head = "GET /a HTTP/1.1\r\nHost: h\r\nX: y\r\n";
+    let before = written(&mut sessions, 0, 0, 0);
+    assert_eq!(before, format!("{head}Cookie: lang=de; z=1\r\n\r\n"));
+    sessions.head(0, 0, b"HTTP/1.1 200 OK\r\nSet-Cookie: id=7\r\n\r\n");
+    let after = written(&mut sessions, 0, 0, 0);
+    assert_eq!(after, format!("{head}Cookie: lang=de; z=1; id=7\r\n\r\n"));
+}
+
 #[test]
 fn values_are_taken_from_content() {
     let text = "

@@ -464,8 +464,12 @@ impl TryFrom<PlanFile> for Plan {
                 ),
             ));
         }
-        if !(1..=REQUESTS_MAX).contains(&file.requests.len()) {
-            return Err(field("requests", format!("give 1 to {REQUESTS_MAX}")));
+        let count = file.requests.len();
+        if !(1..=REQUESTS_MAX).contains(&count) {
+            return Err(field(
+                "requests",
+                format!("give 1 to {REQUESTS_MAX}, not {count}"),
+            ));
         }
         let requests = file
             .requests

@@ -60,6 +60,9 @@ fn urls() {
     check("http://[::1]:8080/", "::1 8080 / [::1]:8080");
     check("http://[::1]", "::1 80 / [::1]");
     check("http://h?q=1", "h 80 /?q=1 h");
+    // A scheme stands before everything else.
+    check("h:81/?to=http://x/", "h 81 /?to=http://x/ h:81");
+    check("h?to=ftp://x/", "h 80 /?to=ftp://x/ h");
     check("http:81/x", "http 81 /x http:81");
     check("https://h/", "h 443 / h");
     check("https://h:80/", "h 80 / h:80");

@@ -27,7 +27,7 @@ impl Url {
             url: redact::url(text).into_owned(),
             why,
         };
-        let (is_secure, rest) = match text.split_once("://") {
+        let (is_secure, rest) = match with_scheme(text) {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
             Some(_) => return Err(wrong("the scheme must be http:// or https://")),
@@ -88,7 +88,7 @@ impl Url {
         }
         let base =
             base.ok_or_else(|| format!("'{url}' is a path: give a URL of its server, too"))?;
-        let start = base.find("://").map_or(0, |at| at + 3);
+        let start = with_scheme(base).map_or(0, |(scheme, _)| scheme.len() + 3);
         let end = base[start..]
             .find(['/', '?', '#'])
             .map_or(base.len(), |at| start + at);
@@ -116,6 +116,12 @@ impl fmt::Display for Url {
         let scheme = if self.is_secure { "https" } else { "http" };
         write!(f, "{scheme}://{}{}", self.authority, self.path)
     }
+}
+
+/// The scheme and the rest: what stands in a path or a query is none.
+fn with_scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once("://")?;
+    (!scheme.contains(['/', '?', '#'])).then_some((scheme, rest))
 }
 
 /// Whether it is `http:/x` or `http:x`, and not a host called `http` with its port.

@@ -371,5 +371,12 @@ pub(super) fn sentence(error: &mlua::Error) -> String {
         other => other.to_string(),
     };
     let end = said.find("\nstack traceback:").unwrap_or(said.len());
-    said[..end].to_owned()
+    let said = &said[..end];
+    // What `error` was given there is no text.
+    match said.split_once(": 0x") {
+        Some((kind @ ("table" | "function" | "userdata" | "thread"), _)) => {
+            format!("the script raised an error that is a {kind}, and not a text")
+        }
+        _ => said.to_owned(),
+    }
 }

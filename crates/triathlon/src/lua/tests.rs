@@ -257,5 +257,9 @@ fn mistakes_are_told_with_file_and_line() {
         "n = 0 function request() n = n + 1 if n > 1 then\n error({}) end return wrk.format() end",
     );
     let mut out = Vec::new();
-    assert!(author(&later).request(&mut out).is_err());
+    let why = author(&later).request(&mut out).expect_err("it is none");
+    assert_eq!(
+        why,
+        "the script raised an error that is a table, and not a text"
+    );
 }

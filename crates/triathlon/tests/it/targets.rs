@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
 use model::Outcome;
@@ -110,6 +111,26 @@ fn lists_are_read_in_each_of_their_forms() {
     load(None, &["--urls", &path])
         .expect_code(2)
         .expect_complaint(&["--connections", "2 servers", "at least 2"]);
+}
+
+/// Each would keep the run waiting for its timeout.
+#[test]
+fn of_requests_that_hang_three_are_waited_for_before_the_run() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let place = silent.local_addr().expect("it has an address");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("list");
+    let list: String = (0..9)
+        .map(|number| format!("http://{place}/{number}\n"))
+        .collect();
+    fs::write(&path, list).expect("a file");
+    let path = path.display().to_string();
+    let run = load(None, &["--urls", &path, "--timeout", "150ms"]);
+    let notes = run.trial().record.notes.join("\n");
+    let told = "not asked before the run, because 3 before them had no answer in time: 6;";
+    assert!(notes.contains(told), "{notes}");
+    let reference = run.trial().record.reference_phase;
+    assert_eq!(reference.outcomes[Outcome::Timeout], 3, "{run:#?}");
 }
 
 #[test]

@@ -131,7 +131,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "tls.handshakes" => "--handshakes",
         "tls.suites" => "--tls-suites",
         "workers" => "--threads",
-        "requests" => "URL",
+        "requests" => "requests (URL, --urls, --har, --script)",
         "weight" => "--weights",
         "unix_socket" => "--unix-socket",
         "http_proxy" => "--proxy",

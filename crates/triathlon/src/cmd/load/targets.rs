@@ -211,7 +211,7 @@ impl Targets {
         if self.compressed.is_some()
             && let Some(answer) = script.as_ref().and_then(looks_into_content)
         {
-            let url = &requests[usize::from(answer)].url;
+            let url = redact::url(&requests[usize::from(answer)].url);
             return Err(UsageError(format!(
                 "--compressed: a step looks into the content of its answer (take or contains), \
                  which would come encoded: {url}; leave --compressed out"
