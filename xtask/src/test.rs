@@ -86,10 +86,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let end_to_end = tests.end_to_end.clone();
     let mut counts = check::examples()?;
-    let (units, waiting) = together(
-        || tests.run(&prepare),
-        || run_waiting(&end_to_end, &prepare),
-    );
+    // A compiler leaves a core idle half of the time, and these tests leave it the other one.
+    let (linted, (units, waiting)) = together(check::lint, || {
+        together(
+            || tests.run(&prepare),
+            || run_waiting(&end_to_end, &prepare),
+        )
+    });
+    linted?;
     counts.add(units?);
     let mut first = waiting?;
     first.add(run_end_to_end(&end_to_end, &prepare)?);

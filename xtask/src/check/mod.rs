@@ -21,6 +21,7 @@ const END_TO_END: &str = "triathlon it";
 /// Runs it.
 pub(crate) fn run(_: &[String]) -> Result<()> {
     read()?;
+    lint()?;
     let tests = Tests::compile()?;
     let mut counts = examples()?;
     counts.add(tests.run(&|_| {})?);
@@ -33,12 +34,16 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Formatting, the house rules, lints, docs: what reads all the code and runs none of it.
+/// Formatting and the house rules: what needs no compiler.
 pub(crate) fn read() -> Result<()> {
     step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
     let fuzz = ["fmt", "--manifest-path=fuzz/Cargo.toml", "--check"];
     step("format of the fuzz targets", &mut cargo(&fuzz))?;
-    tidy::run(&[])?;
+    tidy::run(&[])
+}
+
+/// Lints and docs: what compiles all the code and runs none of it.
+pub(crate) fn lint() -> Result<()> {
     let lints = [
         "clippy",
         PROFILE,
