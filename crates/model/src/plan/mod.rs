@@ -17,6 +17,7 @@ mod hosts;
 mod lua;
 pub mod pace;
 mod renewal;
+mod scheduled;
 mod script;
 mod share;
 mod slow;
@@ -421,13 +422,6 @@ impl Plan {
     pub fn curve(&self) -> Option<Curve> {
         let PlanFile { stages, warmup, .. } = &self.file;
         (!stages.is_empty()).then(|| Curve::new(*warmup, stages))
-    }
-
-    /// The rate at which requests are to be sent in a part of the window, where that changes.
-    pub fn scheduled(&self, start: Span, length: Span) -> Option<Rate> {
-        let from = self.file.warmup + start;
-        let of_requests = self.curve().filter(|_| self.is_open_loop());
-        of_requests.map(|curve| curve.mean_rate(from, from + length))
     }
 
     /// The CPU of worker `index`, if workers are pinned.

@@ -72,6 +72,25 @@ pub enum StepFile {
     Wait(Think),
 }
 
+impl StepFile {
+    /// How many requests it sends; none where that differs, or where it waits.
+    fn asks(&self) -> Option<u64> {
+        match self {
+            Self::Ask(_) => Some(1),
+            Self::Together(all) => Some(all.len() as u64),
+            Self::Repeat { from, to, steps } => {
+                let once = asks(steps)?;
+                (from == to).then(|| once * u64::from(*from))
+            }
+            Self::Choose(_) | Self::Wait(_) => None,
+        }
+    }
+}
+
+fn asks(steps: &[StepFile]) -> Option<u64> {
+    steps.iter().map(StepFile::asks).sum()
+}
+
 /// A value that each user has for itself.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -173,6 +192,13 @@ pub struct WayFile {
 }
 
 impl ScriptFile {
+    /// How many requests each user who comes sends, one right after the other; none where that
+    /// differs from user to user, or where they wait.
+    pub fn asked_by_each(&self) -> Option<u64> {
+        let comes = self.arrivals.rate().is_some() && self.start.is_none();
+        asks(&self.steps).filter(|_| comes)
+    }
+
     /// How many of its steps are requests.
     pub fn requests(&self) -> usize {
         count(&self.steps)

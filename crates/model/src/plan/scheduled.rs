@@ -1,0 +1,54 @@
+//! How many requests a plan means to send at which time, where that changes.
+
+use super::Plan;
+use crate::units::{Rate, Span};
+
+impl Plan {
+    /// The rate at which requests are to be sent in a part of the window, where that changes. Of
+    /// users who come it is known where each asks as often as any other, without a pause.
+    pub fn scheduled(&self, start: Span, length: Span) -> Option<Rate> {
+        let from = self.file.warmup + start;
+        let rate = self.curve()?.mean_rate(from, from + length);
+        let of_each = match self.is_open_loop() {
+            true => 1,
+            false => self.file.script.as_ref()?.asked_by_each()?,
+        };
+        Some(Rate::per_1000_s(rate.as_per_1000_s() * of_each))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::plan::PlanFile;
+    use crate::script;
+
+    /// Of users who come, in the second of three seconds of which it is the busy one.
+    #[track_caller]
+    fn check(steps: &str, expected: Option<u64>) {
+        let text = format!("user_stages = '1s:=5,1s:=50,1s:=5'\n{steps}");
+        let script = script::read("script", &text, Some("http://h/"), &script::Alone).unwrap();
+        let file = PlanFile {
+            requests: script.requests,
+            script: Some(script.steps),
+            stages: script.stages,
+            connections: 100,
+            ..fixture::plan("http://h/", &[])
+        };
+        let plan = Plan::try_from(file).unwrap();
+        let second = Span::from_s(1);
+        let scheduled = plan.scheduled(second, second);
+        assert_eq!(scheduled, expected.map(Rate::per_second), "{steps}");
+    }
+
+    #[test]
+    fn users_who_ask_alike_and_without_pause_have_a_schedule_of_requests() {
+        check("[[step]]\nget = '/'", Some(50));
+        check("[[step]]\nget = '/'\nrepeat = 4", Some(200));
+        let page = "[[step]]\nget = '/'\n[[step]]\nparts = [{ get = '/a' }, { get = '/b' }]";
+        check(page, Some(150));
+        check("[[step]]\nget = '/'\nrepeat = '1-4'", None);
+        check("[[step]]\nget = '/'\n[[step]]\nwait = '1s'", None);
+    }
+}
