@@ -1,6 +1,7 @@
 //! What keeps a run from being made.
 
 use std::io;
+use std::net::SocketAddr;
 
 /// What can go wrong before a single exchange counts.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,17 @@ pub enum LoadError {
         connections: u32,
         /// Each limit, and what to do.
         obstacles: String,
+    },
+    /// Connections are to come from addresses of another family.
+    #[error(
+        "none of the source addresses can reach {target}: give one of {family} (--interface), or \
+         leave them out"
+    )]
+    Source {
+        /// An address of the server.
+        target: SocketAddr,
+        /// The family that it has.
+        family: &'static str,
     },
     /// A process with a part of the workers did not measure.
     #[error("the process with workers {first} to {last}: {reason}")]

@@ -36,12 +36,34 @@ impl Found {
 }
 
 /// Where to connect: to the servers, or for each of them to the proxy before all. With a Unix
-/// socket there is one place, and its address means nothing.
+/// socket there is one place, and its address means nothing. Where the plan has source addresses, a
+/// server is asked at addresses of their families alone.
 ///
 /// # Errors
 ///
-/// A host is unknown.
+/// A host is unknown, or no source can reach an address of it.
 pub(crate) fn look_up(plan: &Plan) -> Result<Found, LoadError> {
+    let mut found = look_up_all(plan)?;
+    let sources = &plan.file().sources;
+    for targets in &mut found.targets {
+        let is_reached = |target: &SocketAddr| {
+            let mut sources = sources.iter();
+            sources.any(|source| source.is_ipv4() == target.is_ipv4())
+        };
+        let target = targets[0];
+        if !sources.is_empty() {
+            targets.retain(is_reached);
+        }
+        if targets.is_empty() {
+            let family = if target.is_ipv4() { "IPv4" } else { "IPv6" };
+            return Err(LoadError::Source { target, family });
+        }
+    }
+    Ok(found)
+}
+
+/// The same, whatever the sources are.
+fn look_up_all(plan: &Plan) -> Result<Found, LoadError> {
     if plan.file().unix_socket.is_some() {
         return Ok(Found::given(vec![NOWHERE]));
     }
@@ -152,6 +174,30 @@ mod tests {
         assert!(
             told.starts_with("cannot find the host 'nobody.invalid'"),
             "{told}"
+        );
+    }
+
+    #[test]
+    fn a_server_is_asked_where_a_source_can_reach_it() {
+        let both = ["127.0.0.1:81", "[::1]:81"].map(|one| one.parse::<SocketAddr>().unwrap());
+        let asked = |sources: &[&str], addresses: &[SocketAddr]| {
+            let plan = PlanFile {
+                sources: sources.iter().map(|one| one.parse().unwrap()).collect(),
+                ..fixture::plan("http://site.test:81/", addresses)
+            };
+            let found = look_up(&Plan::try_from(plan).unwrap());
+            found
+                .map_err(|error| error.to_string())
+                .map(|found| found.all())
+        };
+        assert_eq!(asked(&[], &both).unwrap(), both);
+        assert_eq!(asked(&["127.0.0.5", "::1"], &both).unwrap(), both);
+        assert_eq!(asked(&["127.0.0.5"], &both).unwrap(), both[..1]);
+        assert_eq!(asked(&["127.0.0.5", "::1"], &both[1..]).unwrap(), both[1..]);
+        let why = asked(&["::1"], &both[..1]).unwrap_err();
+        assert!(
+            why.contains("reach 127.0.0.1:81: give one of IPv4"),
+            "{why}"
         );
     }
 }

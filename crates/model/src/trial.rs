@@ -170,15 +170,19 @@ impl Trial {
         self.plan.requests.iter().any(|one| is_secure(&one.url))
     }
 
-    /// The claims that a trial of this plan makes; none where it ended before its window began.
+    /// The claims that a trial of this plan makes; none where it ended before its window began. Of
+    /// resources none is made where nothing was read of the server's.
     pub fn claims(&self) -> Vec<Claim> {
         if self.record.measured_nothing() {
             return Vec::new();
         }
         let mut claims = match self.plan.arrivals.rate() {
-            None => vec![Claim::Capacity, Claim::Resources],
-            Some(_) => vec![Claim::Latency, Claim::Resources],
+            None => vec![Claim::Capacity],
+            Some(_) => vec![Claim::Latency],
         };
+        if self.usage.server.is_some() {
+            claims.push(Claim::Resources);
+        }
         if self.point.is_some() {
             claims.push(Claim::Comparison);
         }

@@ -9,7 +9,6 @@ pub const SETTINGS: &[&str] = &[
     "fs.aio-max-nr",
     "fs.epoll.max_user_watches",
     "fs.file-max",
-    "fs.file-nr",
     "fs.nr_open",
     "fs.pipe-max-size",
     "fs.protected_regular",

@@ -190,6 +190,9 @@ pub(super) fn check(
     if cores.is_empty() || cores.contains(&0) {
         return Err(wrong(key("cores"), "give at least 1"));
     }
+    if file.priority == Some(0) {
+        return Err(wrong(key("priority"), "give 1 or more"));
+    }
     if file.access_log.as_slice().is_empty() {
         let why = "give at least one of off, on, buffered";
         return Err(wrong(key("access_log"), why));

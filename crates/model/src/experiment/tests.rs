@@ -262,6 +262,9 @@ fn what_is_wrong_names_its_key() {
     check("server[0].cores", |v| {
         v["server"][0]["cores"] = serde_json::json!([1, 0]);
     });
+    check("server[0].priority", |v| {
+        v["server"][0]["priority"] = serde_json::json!(0);
+    });
     check("server[1].product", |v| {
         v["server"] = serde_json::json!([{ "product": "nginx" }, { "product": "nginx" }]);
     });

@@ -101,7 +101,10 @@ pub(super) fn redirects(file: &PlanFile) -> Result<(), PlanError> {
         () if file.at_once() > 1 => {
             "redirects are followed where a connection has one request under way"
         }
-        () if file.script.is_some() => "users of a script follow a redirect by a step of their own",
+        () if file.script.is_some() => {
+            "users of a script follow a redirect by a step of their own, which takes the path from \
+             the field Location"
+        }
         () if file.lua.is_some() => "a script in Lua follows redirects itself",
         () if file.requests_per_connection == Some(0) => {
             "0 requests per connection ask nothing, so there is no redirect to follow"
@@ -120,6 +123,9 @@ pub(super) fn decoding(file: &PlanFile) -> Result<(), PlanError> {
         () if decoded.clone().next().is_none() => return Ok(()),
         () if each().any(|expect| expect.decode_one_in == Some(0)) => {
             "give 1 for each answer, or more"
+        }
+        () if file.requests.iter().any(|one| one.method == "HEAD") => {
+            "an answer to HEAD has no content to decode"
         }
         () if decoded.any(|expect| expect.level < Level::Body) => {
             "decoded content is compared with the expected content: let bodies be checked"
@@ -293,6 +299,8 @@ mod tests {
         };
         check(|_| {}, "ok");
         check(|file| file.expect.decode_one_in = Some(0), "give 1");
+        let head = |file: &mut PlanFile| "HEAD".clone_into(&mut file.requests[0].method);
+        check(head, "no content to decode");
         check(|file| file.expect.level = Level::Length, "let bodies be");
         check(|file| file.requests_per_connection = Some(0), "0 ");
     }

@@ -39,6 +39,21 @@ impl Hosts {
     }
 }
 
+/// Names what is asked of several servers in the same way by its whole URL, unless it has a name of
+/// its own in the file, so that each can be told from the other.
+pub(super) fn tell_apart(requests: &mut [Request], written: &[RequestFile]) {
+    let mut asked: BTreeMap<String, BTreeSet<(String, u16)>> = BTreeMap::new();
+    for request in requests.iter() {
+        let servers = asked.entry(request.name.clone()).or_default();
+        servers.insert((request.url.host.clone(), request.url.port));
+    }
+    for (request, written) in requests.iter_mut().zip(written) {
+        if written.name.is_none() && asked[&request.name].len() > 1 {
+            request.name = format!("{} {}", request.method, request.url);
+        }
+    }
+}
+
 impl Plan {
     /// The servers that are asked, each by the URL of the first request to it: at least one.
     pub fn hosts(&self) -> impl ExactSizeIterator<Item = &Url> {

@@ -59,6 +59,10 @@ pub(super) fn check(file: &PlanFile) -> Result<(), PlanError> {
             "its delay() is for a closed loop; requests of an open loop are due by the rate"
         }
         () if file.requests.len() > 1 => "it takes one URL",
+        () if lua.asks && file.expect.decode_one_in.is_some() => {
+            "what it asks is not fetched before the run, so there is nothing to hold decoded \
+             content against (--decode)"
+        }
         () if file.requests_per_connection.is_some() => {
             "connections last as long as the server keeps them"
         }
@@ -101,6 +105,8 @@ mod tests {
         check(waits(), open, "lua: its delay() is for a closed loop");
         let http2 = |file: &mut PlanFile| file.protocol = Protocol::Http2;
         check(asks(), http2, "HTTP/1.1 alone");
+        let decode = |file: &mut PlanFile| file.expect.decode_one_in = Some(1);
+        check(asks(), decode, "nothing to hold decoded content against");
         // One that does nothing during the run only tells where the request came from.
         check(LuaFile::default(), http2, "ok");
         let two = |file: &mut PlanFile| {

@@ -465,11 +465,10 @@ impl TryFrom<PlanFile> for Plan {
                 format!("give 1 to {REQUESTS_MAX}, not {count}"),
             ));
         }
-        let requests = file
-            .requests
-            .iter()
-            .map(|written| Request::read(written, &file.expect))
-            .collect::<Result<Vec<_>, _>>()?;
+        let read = |written| Request::read(written, &file.expect);
+        let mut requests: Vec<Request> =
+            file.requests.iter().map(read).collect::<Result<_, _>>()?;
+        hosts::tell_apart(&mut requests, &file.requests);
         let first = &requests[0].url;
         let hosts = Hosts::of(&requests);
         hosts::check(&file, &requests, &hosts)?;

@@ -1,7 +1,24 @@
 //! How many requests a plan means to send at which time, where that changes.
 
-use super::Plan;
+use super::{Plan, PlanFile};
 use crate::units::{Rate, Span};
+
+impl PlanFile {
+    /// Requests per second that users who come mean to send, on average, whatever the server does;
+    /// none of other loads, and where that is not known.
+    pub fn rate_of_users(&self) -> Option<Rate> {
+        let script = self.script.as_ref()?;
+        let users = script.arrivals.rate()?;
+        Some(Rate::per_1000_s(
+            users.as_per_1000_s() * script.asked_by_each()?,
+        ))
+    }
+
+    /// Whether a schedule says how much is asked, and not the server's answers.
+    pub fn is_scheduled(&self) -> bool {
+        self.arrivals.rate().is_some() || self.rate_of_users().is_some()
+    }
+}
 
 impl Plan {
     /// The rate at which requests are to be sent in a part of the window, where that changes. Of
@@ -21,7 +38,7 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::plan::PlanFile;
+    use crate::plan::Stop;
     use crate::script;
 
     /// Of users who come, in the second of three seconds of which it is the busy one.
@@ -33,10 +50,13 @@ mod tests {
             requests: script.requests,
             script: Some(script.steps),
             stages: script.stages,
+            stop: Stop::DurationNs(Span::from_s(3)),
             connections: 100,
             ..fixture::plan("http://h/", &[])
         };
         let plan = Plan::try_from(file).unwrap();
+        let mean = plan.file().rate_of_users();
+        assert_eq!(mean, expected.map(|rate| Rate::per_second(rate * 20 / 50)));
         let second = Span::from_s(1);
         let scheduled = plan.scheduled(second, second);
         assert_eq!(scheduled, expected.map(Rate::per_second), "{steps}");

@@ -316,6 +316,11 @@ impl Reader<'_> {
         };
         let meant = Request::read(&request, &Expectation::default())
             .map_err(|error| wrong(in_words(&error)))?;
+        if meant.url.host.contains("${") {
+            let why = "a server is known before the run: a variable stands behind its host, in the \
+                       path, the query, a field or the content";
+            return Err(wrong(why.to_owned()));
+        }
         if let Some(name) = &step.name {
             if !self.names.insert(name.get_ref().clone()) {
                 let why = format!(

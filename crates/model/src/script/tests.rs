@@ -204,6 +204,8 @@ fn a_mistake_has_its_line_and_what_to_write() {
     );
     check("[[step]]\nrequest = '/'\n", 2, "METHOD URL");
     check("[[step]]\nget = '/ä'\n", 1, "percent-encode");
+    let elsewhere = "[variables]\nu = { list = ['h'] }\n[[step]]\nget = '${u}'\n";
+    check(elsewhere, 3, "a server is known before the run");
     check(
         "[[step]]\npost = '/'\nbody = 'x'\nbody_file = 'y'\n",
         1,

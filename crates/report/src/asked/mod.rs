@@ -3,12 +3,12 @@
 
 mod select;
 
-use model::Status;
 use model::experiment::Demand;
+use model::{Severity, Status};
 use verdict::analysis::Standing;
 use verdict::words;
 
-use crate::digests::{Digest, Run};
+use crate::digests::{Digest, Heard, Run};
 use select::{number_of, ratio_of};
 
 /// A demand with its answer.
@@ -68,12 +68,25 @@ pub fn answers(run: &Run) -> Vec<Answer> {
 
 /// So many could be answered by a number, of so many.
 pub fn answered(answers: &[Answer]) -> String {
-    let is_number = |answer: &&Answer| matches!(answer.told, Told::Number(_));
-    let count = answers.iter().filter(is_number).count();
+    let count = |is_struck: bool| {
+        let is_it = |answer: &&Answer| match &answer.told {
+            Told::Number(number) => (number.standing == Standing::Struck) == is_struck,
+            Told::Not(_) => false,
+        };
+        answers.iter().filter(is_it).count() as u64
+    };
     let all = words::plural(answers.len() as u64, "demand");
+    let invalid = match count(true) {
+        0 => String::new(),
+        1 => ", and 1 by one that is invalid and answers nothing".to_owned(),
+        many => format!(
+            ", and {} by such as are invalid and answer nothing",
+            words::count(many)
+        ),
+    };
     format!(
-        "{} of {all} answered by a number of this run.",
-        words::count(count as u64)
+        "{} of {all} answered by a number of this run{invalid}.",
+        words::count(count(false))
     )
 }
 
@@ -96,7 +109,8 @@ pub(crate) fn told(run: &Run, demand: &Demand) -> Told {
     }
 }
 
-/// In how many trials a rule spoke.
+/// In how many trials a rule found something that makes them suspect or invalid; what it only
+/// noted is told apart.
 fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
     let label = demand
         .server
@@ -111,23 +125,36 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
                 .is_none_or(|name| digest.id.workload == *name)
     };
     let all = run.digests().iter().filter(is_meant);
-    let with: Vec<&Digest> = all
-        .clone()
-        .filter(|digest| digest.rules.iter().any(|other| other == rule))
-        .collect();
+    let severity = |digest: &&Digest| {
+        let mut rules = digest.rules.iter();
+        let found = rules.find(|(other, _)| other == rule);
+        found.map(|(_, severity)| *severity)
+    };
+    let spoke = all.clone().filter(|digest| severity(digest).is_some());
+    let (noted, with): (Vec<&Digest>, Vec<&Digest>) =
+        spoke.partition(|digest| severity(digest) == Some(Severity::Note));
     let count = words::count(with.len() as u64);
-    let heard = run
-        .heard()
-        .into_iter()
-        .find(|heard| heard.finding.rule == rule);
+    // What is told of it is the worst that it said.
+    let is_told = |heard: &Heard| {
+        let is_noted = heard.finding.worst() == Severity::Note;
+        heard.finding.rule == rule && (with.is_empty() || !is_noted)
+    };
+    let heard = run.heard().into_iter().find(|heard| is_told(heard));
+    let noted = match noted.len() {
+        0 => String::new(),
+        many => format!(
+            "; noted, without doubt of the result, in {}",
+            words::count(many as u64)
+        ),
+    };
     let of = words::plural(all.count() as u64, "trial");
     Number {
         value: format!("{count} of {of}"),
         interval: None,
-        place: match heard.filter(|_| !with.is_empty()) {
+        place: match heard {
             Some(heard) => {
                 let said = heard.finding.say.trim_end_matches('.');
-                format!("{rule}: {said}")
+                format!("{rule}: {said}{noted}")
             }
             None => format!("{rule} found nothing"),
         },

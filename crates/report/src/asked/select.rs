@@ -197,13 +197,21 @@ fn failures(digest: &crate::digests::Digest) -> Option<f64> {
 #[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
 fn per_connection(digest: &crate::digests::Digest) -> Option<f64> {
     let ended = digest.outcomes[Outcome::Ok] + digest.outcomes.failures();
-    (digest.established > 0).then(|| ended as f64 / digest.established as f64)
+    (digest.turned_over > 0.0).then(|| ended as f64 / digest.turned_over)
 }
 
 /// What a cell is worth for a claim; in all where it makes none such.
 fn worth(cell: &Cell<'_>, claim: Claim) -> Status {
     let of_claim = cell.claims().get(&claim).map(|(status, _)| *status);
     of_claim.unwrap_or_else(|| cell.status())
+}
+
+/// A number of what is invalid is no answer, whatever else speaks for it.
+fn struck_if_invalid(standing: Standing, status: Status) -> Standing {
+    match status {
+        Status::Invalid => Standing::Struck,
+        _ => standing,
+    }
 }
 
 fn place(cell: &Cell<'_>) -> String {
@@ -233,17 +241,23 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
     };
     let ends = found.interval.unzip();
     let high = ends.1.filter(|_| !found.is_open_above);
+    let is_at_most = matches!(shown, Shown::Recovery) && cell.recovered_within();
+    let interval = words::interval((ends.0, high), show);
+    let status = worth(&cell, claim);
     Ok(Number {
-        value: show(found.median),
-        interval: words::interval((ends.0, high), show),
+        value: match is_at_most {
+            true => format!("at most {}", show(found.median)),
+            false => show(found.median),
+        },
+        interval: interval.filter(|_| !is_at_most),
         place: format!("{}, {}", shown.name(), place(&cell)),
-        standing: found.standing,
-        status: Some(worth(&cell, claim)),
+        standing: struck_if_invalid(found.standing, status),
+        status: Some(status),
         means: None,
         trials: trials(&[&cell]),
         rounds: rounds(&found).into_values().collect(),
         is_ratio: false,
-        is_bound: found.standing == Standing::AtLeast,
+        is_bound: is_at_most || found.standing == Standing::AtLeast,
     })
 }
 
@@ -285,6 +299,7 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
         (false, true) => "at most ",
         _ => "",
     };
+    let status = worth(&one, claim).max(worth(&other, claim));
     Ok(Number {
         value: format!("{most}{} ×", times(estimate.ratio)),
         interval: words::interval((low, high), times),
@@ -294,8 +309,8 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
             place(&one),
             place(&other)
         ),
-        standing,
-        status: Some(worth(&one, claim).max(worth(&other, claim))),
+        standing: struck_if_invalid(standing, status),
+        status: Some(status),
         means: None,
         trials: trials(&[&one, &other]),
         rounds: estimate.ratios(),

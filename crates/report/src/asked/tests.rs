@@ -189,15 +189,26 @@ fn a_ratio_is_that_of_the_comparison() {
 #[test]
 fn a_rule_answers_with_the_trials_in_which_it_spoke() {
     let mut run = run();
-    let spoke = run
-        .digests()
-        .iter()
-        .find(|digest| !digest.ceiling && !digest.rules.is_empty());
-    let rule = spoke.map(|digest| digest.rules[0].clone()).unwrap();
+    let said = |run: &Run, is_it: fn(Severity) -> bool| {
+        let digests = run.digests().iter().filter(|digest| !digest.ceiling);
+        let mut rules = digests.flat_map(|digest| digest.rules.clone());
+        rules
+            .find(|(_, severity)| is_it(*severity))
+            .expect("one spoke")
+            .0
+    };
+    let rule = said(&run, |severity| severity > Severity::Note);
     let found = number(&mut run, &format!("\"rule\": \"{rule}\""));
     assert!(
         !found.trials.is_empty() && found.place.starts_with(&rule),
         "{found:?}"
+    );
+    // What a rule only notes is no doubt.
+    let rule = said(&run, |severity| severity == Severity::Note);
+    let noted = number(&mut run, &format!("\"rule\": \"{rule}\""));
+    assert!(
+        noted.place.starts_with(&rule) && noted.place.contains("; noted, without doubt"),
+        "{noted:?}"
     );
     let none = number(&mut run, r#""rule": "GEN-99""#);
     assert!(
@@ -212,11 +223,12 @@ fn a_rule_answers_with_the_trials_in_which_it_spoke() {
 fn recovery_is_at_least_as_long_as_it_was_watched() {
     let demand = r#""show": "recovery", "server": "nginx", "workload": "seven-bytes",
                     "connections": 64"#;
-    let with = |never: u32| {
+    let with_interval = |never: u32, interval: u64| {
         let mut trials = first_heat();
         for trial in &mut trials {
             let round = trial.point.as_ref().unwrap().round;
             let took = (round > never).then(|| Span::from_ms(u64::from(round) * 100));
+            trial.plan.interval = Span::from_ms(interval);
             trial.recovery = Some(Recovery {
                 gone: Span::from_s(5),
                 before: Span::from_us(50),
@@ -226,6 +238,11 @@ fn recovery_is_at_least_as_long_as_it_was_watched() {
         }
         number(&mut of_trials(trials), demand)
     };
+    let with = |never: u32| with_interval(never, 50);
+    // As far as anybody looked, nobody had to recover.
+    let at_once = with_interval(0, 400);
+    assert_eq!(at_once.value, "at most 350 ms");
+    assert!(at_once.is_bound && at_once.interval.is_none());
     let all = with(0);
     assert_eq!(
         (all.value.as_str(), all.standing),

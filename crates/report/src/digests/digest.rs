@@ -6,22 +6,21 @@ use model::capacity::Answer;
 use model::coding::Codings;
 use model::finding::Cause;
 use model::http2::Http2Record;
-use model::point::{
-    ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, PROTOCOL, Point, PointId, RATE, Value,
-    Values,
-};
+use model::point::{ACCESS_LOG, CERTIFICATE, CORES, HANDSHAKE, PROTOCOL, PointId, Values};
 use model::quic::QuicRecord;
-use model::record::{Example, Recovery, TimeSplit, UsersRecord};
+use model::record::{ConnectionCounts, Example, TimeSplit, UsersRecord};
 use model::tls::TlsRecord;
 use model::trial::{Ceiling, Server};
 use model::usage::GroupUsage;
-use model::{Bytes, Claim, OutcomeCounts, Rate, Span, Status, Trial, Verdict};
+use model::{Bytes, Claim, OutcomeCounts, Severity, Span, Status, Trial, Verdict};
 use verdict::analysis::{Round, Standing};
 use verdict::{cause::takers, summary::cpu_per_request};
 use verdict::{is_about_likeness, is_bound, is_disturbance};
 
 use super::checked;
 use super::phases::{Phases, phases};
+use super::placed::placed;
+use super::recovered::Recovered;
 use super::resources::{Resources, generator_us};
 use super::stages::InStage;
 use super::steps::{Step, over_all};
@@ -115,6 +114,9 @@ pub struct Digest {
     pub connections_before: Option<u32>,
     /// Connections established in the window.
     pub established: u64,
+    /// Connections that were established in the window and those that ended in it, on average: of
+    /// those that are open at either end of it, a part of what they carry lies outside.
+    pub turned_over: f64,
     /// How complete answers were encoded.
     pub codings: Codings,
     /// What was negotiated, where connections have TLS.
@@ -131,16 +133,16 @@ pub struct Digest {
     pub stretches: Vec<Stretch>,
     /// What happened in each stage of a load that changes.
     pub(super) stages: Vec<InStage>,
-    /// Seconds after a crowd until answers took as before, and true; or those watched in vain.
-    pub recovery: Option<(f64, bool)>,
+    /// How soon answers took as before, once a crowd had gone.
+    pub recovery: Option<Recovered>,
     /// What it is worth in all.
     pub status: Status,
     /// What each claim is worth.
     pub claims: BTreeMap<Claim, (Status, bool)>,
     /// The rules that brought each claim there.
     pub because: BTreeMap<Claim, Vec<String>>,
-    /// The rules that spoke, worst first.
-    pub rules: Vec<String>,
+    /// The rules that spoke, worst first, and how bad that is.
+    pub rules: Vec<(String, Severity)>,
     /// The highest quantile that the rules let pass; none: they have not said.
     quantile_highest: Option<f64>,
     /// Whether the generator set the rate.
@@ -211,6 +213,7 @@ impl Digest {
             resources: Resources::of(trial),
             connections_before: context.and_then(connections_before),
             established: record.total.connections.established,
+            turned_over: turned_over(&record.total.connections),
             codings: record.codings.clone(),
             tls: record.tls.clone(),
             http2: record.http2.clone(),
@@ -219,7 +222,10 @@ impl Digest {
             users: record.users.clone(),
             stretches: stretches(trial),
             stages: InStage::all(trial),
-            recovery: trial.recovery.as_ref().map(recovery),
+            recovery: trial
+                .recovery
+                .as_ref()
+                .map(|found| Recovered::of(found, trial)),
             status: Status::Unknown,
             claims: BTreeMap::new(),
             because: BTreeMap::new(),
@@ -253,7 +259,7 @@ impl Digest {
         self.rules = verdict
             .findings
             .iter()
-            .map(|finding| finding.rule.clone())
+            .map(|finding| (finding.rule.clone(), finding.worst()))
             .collect();
         self.quantile_highest = QUANTILES
             .iter()
@@ -394,10 +400,10 @@ impl Digest {
     }
 }
 
-/// Seconds, and whether answers took as before within them.
-fn recovery(found: &Recovery) -> (f64, bool) {
-    let seconds = found.took.unwrap_or(found.watched).as_s_f64();
-    (seconds, found.took.is_some())
+#[expect(clippy::cast_precision_loss, reason = "a number for people")]
+fn turned_over(counts: &ConnectionCounts) -> f64 {
+    let ended = counts.closed_by_client + counts.closed_by_server + counts.broken;
+    (counts.established + ended) as f64 / 2.0
 }
 
 /// The load, and all else that the label of a server does not tell.
@@ -429,45 +435,6 @@ fn logged(server: &Server) -> Option<(u64, Bytes)> {
 fn waited_s(trial: &Trial) -> Option<f64> {
     let waited = trial.context.waited.as_ref()?;
     Some(waited.took.as_s_f64())
-}
-
-/// Where a trial stands. A rate that was searched is what was found, and no place on the grid.
-fn placed(trial: &Trial, position: usize, asked: Option<Rate>) -> Point {
-    let stored = trial.point.clone();
-    let mut point = stored.unwrap_or_else(|| single(trial, position));
-    if let Some(rate) = asked {
-        point.id = point.id.with(RATE, Value::Rate(rate));
-    }
-    point
-}
-
-/// A point for a trial that belongs to no experiment: what was asked, of whom.
-fn single(trial: &Trial, position: usize) -> Point {
-    let url = trial
-        .plan
-        .requests
-        .first()
-        .map_or_else(|| "nothing".to_owned(), |request| request.url.clone());
-    let product = trial
-        .context
-        .server
-        .as_ref()
-        .map(|server| server.product.clone());
-    let named = trial
-        .record
-        .reference
-        .as_ref()
-        .and_then(|reference| reference.server.clone());
-    let id = PointId {
-        server: product.or(named).unwrap_or_else(|| "server".to_owned()),
-        workload: url,
-        ..PointId::default()
-    };
-    Point {
-        id: id.with(CONNECTIONS, Value::Count(trial.plan.connections)),
-        sequence: u32::try_from(position).unwrap_or(u32::MAX),
-        ..Point::default()
-    }
 }
 
 /// What the kernel holds for each connection; none where there was none.

@@ -119,9 +119,9 @@ impl<'a> Cell<'a> {
     pub fn recovery(&self) -> Option<Measure> {
         let claim = self.response_claim();
         self.measure(
-            |digest| digest.recovery.map(|(seconds, _)| seconds),
+            |digest| digest.recovery.map(|found| found.seconds),
             |digest| digest.standing(claim),
-            |digest| matches!(digest.recovery, Some((_, false))),
+            |digest| digest.recovery.is_some_and(|found| !found.was_seen),
         )
     }
 
@@ -266,7 +266,7 @@ impl<'a> Cell<'a> {
     pub fn rules(&self) -> BTreeSet<&str> {
         self.rounds
             .iter()
-            .flat_map(|digest| digest.rules.iter().map(String::as_str))
+            .flat_map(|digest| digest.rules.iter().map(|(rule, _)| rule.as_str()))
             .collect()
     }
 

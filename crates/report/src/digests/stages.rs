@@ -1,7 +1,10 @@
 //! What happened in each stage of a load that changes.
 
-use model::{Span, Trial};
+use model::plan::pace::Form;
+use model::plan::{PlanFile, Stage};
+use model::{Rate, Span, Trial};
 use verdict::analysis::Measure;
+use verdict::words;
 
 use super::point::Cell;
 use super::stretch::{Stretch, stretch};
@@ -9,7 +12,7 @@ use super::stretch::{Stretch, stretch};
 /// A stage of one trial.
 #[derive(Clone, Debug)]
 pub(super) struct InStage {
-    /// As it is written.
+    /// In words.
     stage: String,
     /// None where no interval of the record lies in it.
     happened: Option<Stretch>,
@@ -18,7 +21,7 @@ pub(super) struct InStage {
 /// A stage over the rounds of a point.
 #[derive(Clone, Debug)]
 pub struct StageOver {
-    /// As it is written.
+    /// In words.
     pub stage: String,
     /// Requests per second that were asked for.
     pub asked: Option<Measure>,
@@ -32,11 +35,30 @@ pub struct StageOver {
     pub p99_us: Option<Measure>,
 }
 
+/// What a stage is: a budget stretches it to lengths that nobody would write. Those of users count
+/// users.
+fn name(stage: &Stage, plan: &PlanFile) -> String {
+    let length = stage.length;
+    let of_what = if plan.script.is_some() { " users" } else { "" };
+    let rate = |rate: Rate| format!("{}{of_what}", words::rate(rate.as_per_second_f64()));
+    match stage.form {
+        Form::Flash {
+            peak_per_1000_s,
+            half_life,
+        } => format!(
+            "{length} from {}/s, halved each {half_life}",
+            rate(peak_per_1000_s)
+        ),
+        Form::Hold { rate_per_1000_s } => format!("{length} at {}/s", rate(rate_per_1000_s)),
+        Form::Ramp { rate_per_1000_s } => format!("{length} to {}/s", rate(rate_per_1000_s)),
+    }
+}
+
 impl InStage {
     /// Each stage of `trial`: the intervals of which the middle lies in it.
     pub(super) fn all(trial: &Trial) -> Vec<Self> {
         let mut end = Span::ZERO;
-        let stage = |stage: &model::plan::Stage| {
+        let stage = |stage: &Stage| {
             let start = end;
             end += stage.length;
             // They follow each other in time.
@@ -44,7 +66,7 @@ impl InStage {
             let before =
                 |edge: Span| intervals.partition_point(|one| one.start + one.length / 2 < edge);
             Self {
-                stage: stage.to_string(),
+                stage: name(stage, &trial.plan),
                 happened: stretch(&intervals[before(start)..before(end)]),
             }
         };
@@ -106,8 +128,7 @@ mod tests {
                 let mut interval = Interval::new(Span::from_s(start), Span::from_s(1));
                 let time = Span::from_ms(if start < 2 { 1 } else { 50 });
                 interval.response_time.record_n(time, 5_000);
-                interval.scheduled =
-                    Some(model::Rate::per_second(if start < 2 { 100 } else { 900 }));
+                interval.scheduled = Some(Rate::per_second(if start < 2 { 100 } else { 900 }));
                 interval.tally.outcomes[Outcome::Shed] = 10 * (start / 2);
                 interval
             };
@@ -120,7 +141,7 @@ mod tests {
         };
         assert_eq!(
             (calm.stage.as_str(), crowd.stage.as_str()),
-            ("2s:=100", "1s:=900")
+            ("2.00 s at 100/s", "1.00 s at 900/s")
         );
         let median = |measure: &Option<Measure>| measure.as_ref().unwrap().median;
         let near = |one: f64, other: f64| (one - other).abs() < 0.01 * other.max(1.0);

@@ -32,6 +32,9 @@ pub fn probes_asked(file: &ProbesFile, results: &[ProbeResult]) -> String {
         ),
     ];
     all.splice(1..1, further);
+    let name = escape(&file.experiment.name);
+    let repeat = format!("<pre>triathlon lab {name}</pre>\n");
+    all.push(("repeat", "How to repeat it", repeat));
     frame::page(title, &header(title, &sides), &all, "", &ASSETS)
 }
 

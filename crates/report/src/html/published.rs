@@ -5,7 +5,7 @@ use super::escape;
 use super::table::Table;
 use crate::digests::Run;
 use crate::number::{plain, times};
-use crate::published::{WARNING, rows};
+use crate::published::{RATIO, WARNING, rows};
 
 /// The section; nothing where the experiment names no earlier figures.
 pub(super) fn section(run: &Run) -> String {
@@ -34,7 +34,7 @@ pub(super) fn section(run: &Run) -> String {
         table.text(row.source);
     }
     format!(
-        "<p><strong>{WARNING}</strong> From this run each row shows the best point of its server \
+        "<p><strong>{WARNING}</strong> {RATIO} From this run each row shows the best point of its server \
          and workload, over loopback and with CPUs apart where there is one.</p>\n{}",
         table.finish()
     )

@@ -107,7 +107,7 @@ fn best(cells: &[Cell<'_>]) -> String {
         "#p50",
         "#p99",
         "#memory",
-        "#headroom",
+        "#headroom, worst round",
     ];
     let mut table = Table::new("Each server at its own best point", &columns);
     for one in &best {
@@ -171,7 +171,7 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
             .number(&show(Unit::PerSecond, cell.rate()))
             .number(&memory(cell));
         if with_recovery {
-            table.number(&show(Unit::Seconds, cell.recovery()));
+            table.number(&recovery_of(cell));
         }
     }
     let recovery = match with_recovery {
@@ -208,11 +208,21 @@ pub(super) fn none() -> String {
     "<span class=\"none\">–</span>".to_owned()
 }
 
+/// The recovery of a server.
+fn recovery_of(cell: &Cell<'_>) -> String {
+    let shown = show(Unit::Seconds, cell.recovery());
+    match cell.recovered_within() {
+        true => format!("at most {shown}"),
+        false => shown,
+    }
+}
+
 /// What the recovery of a server is.
 const RECOVERY: &str = "<p class=\"note\">Recovery is the time from when the schedule is back at \
                         its initial rate until 9 of 10 requests are answered correctly within \
                         twice the time that 9 of 10 answers took before. “At least” means that \
-                        this did not happen within the window.</p>\n";
+                        this did not happen within the window, “at most” that it had happened when \
+                        the first interval of the record was over.</p>\n";
 
 pub(super) fn show(unit: Unit, measure: Option<Measure>) -> String {
     measure.map_or_else(none, |measure| {

@@ -76,6 +76,7 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
     } else {
         ""
     };
+    let rules: Vec<&str> = digest.rules.iter().map(|(rule, _)| rule.as_str()).collect();
     table
         .row()
         .number(&format!("<span id=\"trial-{number}\">{number}</span>"))
@@ -95,7 +96,7 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
         .number(&show(Unit::Bytes, digest.memory, resources))
         .number(&number::count(digest.outcomes.lost()))
         .number(&show(Unit::Share, digest.busy, Standing::Sound))
-        .text(&format!("{}{cut}", digest.rules.join(" ")));
+        .text(&format!("{}{cut}", rules.join(" ")));
 }
 
 /// Its round, and whether it is one that was measured again.

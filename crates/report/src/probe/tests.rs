@@ -402,6 +402,8 @@ fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
     let file =
         question(r#"{ "who": "ours", "demand": "Does it?", "show": "growth", "probe": "socket" }"#);
     let html = crate::html::probes_asked(&file, &results);
+    let command = format!("<pre>triathlon lab {}</pre>", file.experiment.name);
+    assert!(html.contains(&command));
     for wanted in [
         "O(1) | on Linux",
         "linear; 490 ns at the beginning",

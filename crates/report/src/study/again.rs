@@ -16,7 +16,9 @@ pub(super) const HEADING: &str = "\n## Held against a second run\n\n";
 
 /// What the whole table means.
 const MEANS: &str = "\
-Where the interval (95 %) of the second run in terms of the first leaves out 1, they disagree.
+Where the interval (95 %) of the second run relative to the first leaves out 1, they disagree.
+That ratio is the median over all pairs of a round of each run. Where rounds are far apart, it is
+not the quotient of the two medians, and its interval is wide.
 Ratios of the same rounds are what a page like this claims. A number with a unit depends on the
 speed that the machine had that day, too; where the load is fixed beforehand, so does how near a
 server was to its limit, and with it each response time and each ratio of them.
@@ -124,7 +126,8 @@ pub(super) fn section(first: &Run, second: Again<'_>, notes: &str) -> String {
 /// A line for each row.
 pub(super) fn table(rows: &[Row]) -> String {
     let mut out =
-        "\n| what | this run | second run | second / first | |\n|---|--:|--:|--:|---|\n".to_owned();
+        "\n| what | this run | second run | second relative to first | |\n|---|--:|--:|--:|---|\n"
+            .to_owned();
     for row in rows {
         let _ = writeln!(
             out,

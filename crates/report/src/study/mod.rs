@@ -16,7 +16,7 @@ use crate::asked::{Answer, Number, Told, answered, answers};
 use crate::chart::Chart;
 use crate::digests::{Run, is_loud};
 use crate::number::{plain, times};
-use crate::published::{WARNING, rows};
+use crate::published::{RATIO, WARNING, rows};
 
 pub use notes::NoteError;
 pub use probes::{AgainOfProbes, of_probes};
@@ -165,7 +165,7 @@ fn then_and_now(run: &Run) -> String {
         return String::new();
     }
     let mut out = format!(
-        "\n## Then and now\n\n**{WARNING}**\n\n| what | here | then | now | now / then | source |\n\
+        "\n## Then and now\n\n**{WARNING}** {RATIO}\n\n| what | here | then | now | now / then | source |\n\
          |---|---|--:|--:|--:|---|\n"
     );
     for row in rows(run) {

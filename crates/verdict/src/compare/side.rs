@@ -273,7 +273,7 @@ impl Side {
             spot: point.map_or_else(Spot::default, |point| spot(point, trial)),
             place: point.map(|point| (point.round, point.group, point.attempt)),
             is_void: trial.void.is_some(),
-            is_open_loop: trial.plan.arrivals.rate().is_some(),
+            is_open_loop: trial.plan.is_scheduled(),
             values: if is_ceiling {
                 [None; METRICS.len()]
             } else {

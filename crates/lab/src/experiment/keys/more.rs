@@ -38,7 +38,8 @@ pub(super) const ACCEPT_ENCODING: Key = key(
     "accept_encoding = \"gzip\"",
     "The codings that all its requests accept: gzip, br, zstd, deflate, several with commas. A \
      server that compresses what it sends is asked to, and one in a thousand of its answers is \
-     decoded and checked; one that does not compress sends files as they are, which is a finding.",
+     decoded and checked; one that does not compress sends files as they are, which is a finding \
+     where others compress.",
 );
 
 pub(super) const DECODE_ONE_IN: Key = key(

@@ -5,6 +5,7 @@ use std::time::Duration;
 use minijinja::value::Value;
 
 use super::super::{LaunchCheck, Preset, Setup};
+use super::directives::Directives;
 use super::{Process, Product, Text, depends_on_preset};
 
 /// How a program tests its configuration.
@@ -43,6 +44,11 @@ impl Product {
                     let file = self.files.get(&source.render(&self.engine, values)?);
                     file.map_or_else(String::new, |file| file.file.clone())
                 }
+            };
+            let sets = |own: &Directives| own.are_in(name) && !setup.directives.is_empty();
+            let path = match self.directives.as_ref().is_some_and(sets) {
+                true => format!("{path} and what the experiment sets"),
+                false => path,
             };
             sources.push((name.clone(), path));
         }

@@ -22,6 +22,11 @@ pub(super) struct Directives {
 }
 
 impl Directives {
+    /// Whether they are written into that file.
+    pub(super) fn are_in(&self, file: &str) -> bool {
+        self.file == file
+    }
+
     /// What a folder says of them, if it says anything.
     pub(super) fn read(
         settings: Option<SettingsToml>,

@@ -14,6 +14,9 @@ use crate::server::Search;
 /// What C compilers are called.
 const COMPILERS: [&str; 3] = ["cc", "gcc", "clang"];
 
+/// What answers as a CGI program, with two words for what it says.
+const CGI: &str = include_str!("cgi.c");
+
 /// What answers as an application of FastCGI, behind a table of the documents.
 const FASTCGI: &str = include_str!("fastcgi.c");
 
@@ -66,16 +69,16 @@ fn fastcgi(documents: &[Made]) -> String {
     )
 }
 
+/// A program that answers each request alike, once it has read what came with it: a server that
+/// still writes that when the program has gone fails.
 fn in_c(document: &Made, program: &Path, search: &Search) -> Result<bool, LabError> {
-    let text = format!(
-        "#include <stdio.h>\n\
-         #include <unistd.h>\n\
-         int main(void) {{\n    \
-             return printf(\"Content-Type: text/html\\r\\nContent-Length: {}\\r\\n\"\n        \
-             \"X-Handler: cgi-c %ld\\r\\n\\r\\n%s\", (long)getpid(), \"{}\") < 0;\n\
-         }}\n",
-        document.bytes, document.text
+    let answer = format!(
+        "Content-Type: text/html\\r\\nContent-Length: {}\\r\\nX-Handler: cgi-c %ld\\r\\n\\r\\n%s",
+        document.bytes
     );
+    let text = CGI
+        .replace("ANSWER", &answer)
+        .replace("TEXT", &document.text);
     compile(&text, program, search)
 }
 
@@ -113,6 +116,8 @@ fn in_perl(document: &Made, program: &Path, search: &Search) -> Result<bool, Lab
     };
     let text = format!(
         "#!{}\n\
+         my $length = $ENV{{CONTENT_LENGTH}} || 0;\n\
+         read(STDIN, my $content, $length) if $length > 0;\n\
          print \"Content-Type: text/html\\r\\nContent-Length: {}\\r\\n\
          X-Handler: cgi-perl $$\\r\\n\\r\\n{}\";\n",
         perl.display(),

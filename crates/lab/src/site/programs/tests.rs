@@ -1,3 +1,4 @@
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::*;
@@ -33,11 +34,16 @@ fn each_program_answers_with_the_bytes_of_the_file() {
             assert!(!program.exists());
             continue;
         }
-        let child = Command::new(&program)
+        // More than a pipe holds: whoever sends it fails if the program ends before.
+        let sent = vec![b'x'; 70_000];
+        let mut child = Command::new(&program)
+            .env("CONTENT_LENGTH", sent.len().to_string())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let pid = child.id();
+        child.stdin.take().unwrap().write_all(&sent).unwrap();
         let printed = child.wait_with_output().unwrap();
         let expected = format!(
             "Content-Type: text/html\r\nContent-Length: 40\r\nX-Handler: {name} {pid}\r\n\r\n{file}"

@@ -306,14 +306,17 @@ impl PlanFile {
     /// server, as in a browser, and what is asked together shares that: as many streams at once as
     /// are needed and a usual server allows, unless the plan says how many.
     pub fn seat_users(&mut self) {
+        self.seat_users_at((self.streams > 1).then_some(self.streams));
+    }
+
+    /// The same with so many streams, if it is said how many.
+    pub fn seat_users_at(&mut self, streams: Option<u32>) {
         if let Some(script) = &mut self.script
             && self.protocol != Protocol::Http1
         {
             script.user_connections = None;
             let together = u32::try_from(script.together()).unwrap_or(u32::MAX);
-            if self.streams == 1 {
-                self.streams = together.clamp(1, STREAMS_USUAL);
-            }
+            self.streams = streams.unwrap_or_else(|| together.clamp(1, STREAMS_USUAL));
         }
         self.connections = self.connections.saturating_mul(self.user_connections());
     }

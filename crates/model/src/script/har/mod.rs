@@ -3,8 +3,10 @@
 //! A user asks for what was recorded in its order, and waits where nothing was under way then: that
 //! is when the person looked at a page. What was asked while something else was under way is asked
 //! together, up to as many at once as a browser has connections to a server; the document that a
-//! page begins with comes before its parts, which nobody knows before.
+//! page begins with comes before its parts, which nobody knows before. What the recording says to be
+//! of one page stays one, whatever the browser did between its parts, unless that took a second.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -20,6 +22,9 @@ use crate::units::Span;
 
 /// A pause that is shorter is the browser's.
 const WAIT_MIN: Span = Span::from_ms(1);
+
+/// Within a page, one that is shorter is the browser's, too: it reads what came, and no person does.
+const READING: Span = Span::from_s(1);
 
 /// Connections that browsers make to a server over HTTP/1.1.
 const CONNECTIONS: u32 = 6;
@@ -119,13 +124,16 @@ pub fn read(
         let is_idle = busy_until.is_none_or(|until| begun >= until);
         let idle = busy_until.map_or(0, |until| begun.saturating_sub(until));
         let is_new = entry.page.is_some() && entry.page != page;
+        let time = Span::from_ns(idle);
+        let is_same_page = entry.page.is_some() && !is_new && time < READING;
         if is_idle || is_new {
             burst.end(&mut steps);
             burst.has_document = is_new || entry.response.is_document();
+            burst.is_of_parts = is_same_page && !burst.has_document;
         }
-        let time = Span::from_ns(idle);
-        // What is left out keeps its user from nothing, but a wait lasts until it began.
-        if time >= WAIT_MIN {
+        // What is left out keeps its user from nothing, but a wait lasts until it began. What a
+        // browser does within a page is its own work, and no user's wait.
+        if time >= WAIT_MIN && !is_same_page {
             steps.push(StepFile::Wait(Think::Constant { time }));
         }
         burst.asked.extend(ask);
@@ -162,6 +170,8 @@ struct Burst {
     asked: Vec<u16>,
     /// The first of it is a document, or a page begins with it.
     has_document: bool,
+    /// It belongs to a page that began before.
+    is_of_parts: bool,
 }
 
 impl Burst {
@@ -172,7 +182,7 @@ impl Burst {
         steps.extend(alone.iter().map(|class| StepFile::Ask(*class)));
         match together {
             [] => {}
-            [one] => steps.push(StepFile::Ask(*one)),
+            [one] if !self.is_of_parts && alone.is_empty() => steps.push(StepFile::Ask(*one)),
             several => steps.push(StepFile::Together(several.to_vec())),
         }
     }
@@ -236,8 +246,7 @@ impl Asked {
         let had_some = self.content_bytes.is_some_and(|bytes| bytes > 0.0)
             || self.headers.iter().any(of_field);
         content
-            .text
-            .as_ref()
+            .text()
             .is_none_or(|text| text.is_empty() && had_some)
     }
 }
@@ -252,6 +261,43 @@ struct Field {
 struct Content {
     #[serde(default)]
     text: Option<String>,
+    #[serde(default, rename = "mimeType")]
+    kind: Option<String>,
+    /// The fields of a form, which some programs write instead of the text.
+    #[serde(default)]
+    params: Vec<Field>,
+}
+
+impl Content {
+    /// The text that was sent: of a form, put together from its fields if need be.
+    fn text(&self) -> Option<Cow<'_, str>> {
+        let kind = self.kind.as_deref().unwrap_or_default();
+        let is_form = kind.starts_with("application/x-www-form-urlencoded");
+        match &self.text {
+            Some(text) if !text.is_empty() || self.params.is_empty() => Some(text.into()),
+            text if self.params.is_empty() || !is_form => text.as_deref().map(Cow::from),
+            _ => {
+                let field = |one: &Field| format!("{}={}", encoded(&one.name), encoded(&one.value));
+                let fields: Vec<String> = self.params.iter().map(field).collect();
+                Some(fields.join("&").into())
+            }
+        }
+    }
+}
+
+/// A name or a value of a form as it is sent (WHATWG URL, application/x-www-form-urlencoded). What
+/// the recording has encoded already stays as it is.
+fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b' ' => out.push('+'),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => out.push(char::from(byte)),
+            b'*' | b'-' | b'.' | b'_' | b'%' | b'+' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
 }
 
 #[derive(Default, Deserialize)]
@@ -366,8 +412,8 @@ impl Reader<'_> {
         if asked.lacks_content() {
             return Err("the content that was sent is not in the recording".to_owned());
         }
-        let text = asked.content.as_ref().and_then(|one| one.text.as_ref());
-        let body = text.map(|text| BASE64.encode(text));
+        let text = asked.content.as_ref().and_then(Content::text);
+        let body = text.map(|text| BASE64.encode(text.as_bytes()));
         let request = RequestFile {
             method: asked.method.clone(),
             headers: fields

@@ -90,7 +90,7 @@ fn parts_come_together_after_their_document() {
         (&times[4], 30.0, "GET http://h/a.css", 200, &two),
     ]);
     let recorded = read(&text, None, &|_| false).unwrap();
-    let expected = "GET /, [GET /a.css + GET /b.png], GET /next, GET /a.css";
+    let expected = "GET /, [GET /a.css + GET /b.png], GET /next, [GET /a.css]";
     assert_eq!(told(&recorded), expected);
     // Without pages: what the answers are tells.
     let bare = text.replace("pageref", "y").replacen(
@@ -191,6 +191,51 @@ fn requests_are_sent_as_they_were() {
         let why = read(&without, None, &|_| false).unwrap_err();
         assert!(why.starts_with("entry 1: the content"), "{why}");
     }
+}
+
+/// A browser that reads what came is no user who waits; somebody who comes back to the page is.
+#[test]
+fn what_is_of_one_page_stays_one() {
+    let page = |name: &str| format!(", \"headers\": []}}, \"pageref\": \"{name}\", \"x\": {{");
+    let (one, two) = (page("one"), page("two"));
+    let at = |ms: u32| format!("2025-01-31T12:00:{:02}.{:03}Z", ms / 1_000, ms % 1_000);
+    let times: Vec<String> = [0, 40, 41, 2_500, 5_000, 5_100].map(at).to_vec();
+    let text = recording(&[
+        (&times[0], 20.0, "GET http://h/", 200, &one),
+        (&times[1], 20.0, "GET http://h/a.css", 200, &one),
+        (&times[2], 20.0, "GET http://h/b.png", 200, &one),
+        (&times[3], 20.0, "GET http://h/c.js", 200, &one),
+        (&times[4], 20.0, "GET http://h/next", 200, &two),
+        (&times[5], 20.0, "GET http://h/d.css", 200, &two),
+    ]);
+    assert_eq!(
+        told(&read(&text, None, &|_| false).unwrap()),
+        "GET /, [GET /a.css + GET /b.png], wait 2439ms, GET /c.js, wait 2480ms, GET /next, \
+         [GET /d.css]"
+    );
+}
+
+/// Some programs write the fields of a form in place of its text.
+#[test]
+fn a_form_is_put_together_from_its_fields() {
+    let content = |kind: &str| {
+        let fields =
+            "{\"name\": \"a b\", \"value\": \"1&2\"}, {\"name\": \"c\", \"value\": \"%20\"}";
+        format!(", \"postData\": {{\"mimeType\": \"{kind}\", \"params\": [{fields}]}}")
+    };
+    let read = |kind: &str| {
+        let more = content(kind);
+        let text = recording(&[("2025-01-31T12:00:00Z", 1.0, "POST http://h/a", 200, &more)]);
+        read(&text, None, &|_| false)
+    };
+    let recorded = read("application/x-www-form-urlencoded; charset=UTF-8").unwrap();
+    let body = recorded.script.requests[0]
+        .body_base64
+        .as_ref()
+        .expect("it has content");
+    assert_eq!(BASE64.decode(body).unwrap(), b"a+b=1%262&c=%20");
+    let why = read("multipart/form-data").unwrap_err();
+    assert!(why.contains("not in the recording"), "{why}");
 }
 
 #[test]

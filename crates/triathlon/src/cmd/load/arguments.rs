@@ -361,7 +361,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         split_one_in: args.split_one_in,
         follow: args.follow,
         pipeline: args.pace.pipeline.max(handed),
-        streams: args.pace.streams,
+        streams: args.pace.streams.unwrap_or(1),
         timeout: args.timeout,
         seed: args.seed,
         workers,
@@ -377,7 +377,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         samples: args.samples.as_ref().map_or(0, |_| args.samples_max),
         interval: Span::from_s(1),
     };
-    file.seat_users();
+    file.seat_users_at(args.pace.streams);
     let plan = Plan::try_from(file).map_err(|error| by_flag(&error))?;
     check_names(&args.thresholds, &plan)?;
     check_names(&args.pace.capacity, &plan)?;

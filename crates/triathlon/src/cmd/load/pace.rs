@@ -96,15 +96,14 @@ pub(super) struct Pace {
     http3: bool,
 
     /// Streams of HTTP/2 or HTTP/3 on one connection: exchanges in flight at once, as far as the
-    /// server allows
+    /// server allows [default: 1, or for the parts of a script's page as many as these]
     #[arg(
         short = 'm',
         long,
         value_name = "N",
-        default_value_t = 1,
         value_parser = whole::from_to(1..=STREAMS_MAX)
     )]
-    pub(super) streams: u32,
+    pub(super) streams: Option<u32>,
 }
 
 impl Pace {

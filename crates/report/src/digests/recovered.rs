@@ -1,0 +1,39 @@
+//! How soon a server answered as before, once a crowd had gone.
+
+use model::Trial;
+use model::record::Recovery;
+
+use super::Cell;
+
+/// What one trial tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Recovered {
+    /// Until the end of the first interval in which answers took as before, or of the window.
+    pub seconds: f64,
+    /// Whether they did within the window.
+    pub was_seen: bool,
+    /// Whether they did in the first interval that was looked at: it may have taken less.
+    is_first: bool,
+}
+
+impl Recovered {
+    pub(super) fn of(found: &Recovery, trial: &Trial) -> Self {
+        Self {
+            seconds: found.took.unwrap_or(found.watched).as_s_f64(),
+            was_seen: found.took.is_some(),
+            is_first: found.took.is_some_and(|took| took <= trial.plan.interval),
+        }
+    }
+}
+
+impl Cell<'_> {
+    /// Whether its recovery is only known to have taken no longer than that, which is an interval
+    /// of the record: in more than half of the rounds that count, the first interval was as before.
+    pub fn recovered_within(&self) -> bool {
+        let all = self.counting().filter_map(|digest| digest.recovery);
+        let (first, count) = all.fold((0, 0), |(first, count), one| {
+            (first + usize::from(one.is_first), count + 1)
+        });
+        first * 2 > count
+    }
+}
