@@ -210,6 +210,7 @@ impl State {
             request: self.function("request"),
             response: self.function("response"),
             delay: self.function("delay"),
+            flush: self.function("flush"),
             threads: Arc::clone(&self.threads),
             index,
         })
@@ -223,8 +224,16 @@ struct Writer {
     request: Function,
     response: Function,
     delay: Function,
+    flush: Function,
     threads: Arc<Threads>,
     index: usize,
+}
+
+/// At the end of its run, what the script has printed is shown before anybody tells of that run.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let _closed: mlua::Result<()> = self.flush.call(());
+    }
 }
 
 impl Author for Writer {

@@ -9,6 +9,7 @@ use model::calendar::Calendar;
 use super::figures::{Figures, number, whole};
 use super::flag::{Flag, flag};
 use super::given::{Given, Grammar};
+use super::weighttp::USER_AGENT;
 use super::{Asked, Tool, Work};
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -137,6 +138,9 @@ fn asked(given: &Given) -> Result<(Range, &str), UsageError> {
         [url] if !url.starts_with('[') => Ok((Range::USUAL, url)),
         [text] => Err(wrong(format!("'{text}': a URL must follow the range"))),
         [text, url] if text.starts_with('[') => Ok((range(text)?, url)),
+        [text, _] if Range::read(&format!("[{text}]")).is_some() => {
+            Err(wrong(format!("write the range in brackets: '[{text}]'")))
+        }
         [server, ..] => Err(wrong(format!(
             "'{server}': the CPU time and memory of a server are not printed here; triathlon lab \
              measures them, or leave the name out"
@@ -158,6 +162,7 @@ fn round_of(range: Range, connections: u64, url: &str) -> Asked {
         format!("--connections={}", connections.max(threads)),
         format!("--threads={threads}"),
         "--header=Accept-Encoding: gzip".to_owned(),
+        format!("--header=User-Agent: {USER_AGENT}"),
         "--warmup=0s".to_owned(),
         "--expect=status".to_owned(),
     ];
@@ -344,6 +349,10 @@ mod tests {
         check("[0-1:1+1x1] 127.0.0.1/", None);
         check("nginx 127.0.0.1/", Some("'nginx': the CPU time"));
         check("[0-1] 127.0.0.1/", Some("'[0-1]' is not a range"));
+        check(
+            "1-5:2+1x2 127.0.0.1/",
+            Some("range in brackets: '[1-5:2+1x2]'"),
+        );
         check("[0-1:1+1x1]", Some("a URL must follow"));
     }
 

@@ -1,8 +1,8 @@
 //! What other tools print, read from a trial of ours.
 
 use model::plan::Url;
-use model::record::Reference;
-use model::{Distribution, Outcome, Trial};
+use model::record::{Record, Reference};
+use model::{Distribution, Outcome, Span, Trial};
 
 use crate::exit::UsageError;
 
@@ -11,6 +11,16 @@ use crate::exit::UsageError;
 pub(super) struct Figures<'a> {
     pub(super) trial: &'a Trial,
 }
+
+/// What differs of the bytes that tools print.
+pub(super) const BYTES: &str = "Over TLS, bytes of answers over HTTP/1.1 are reckoned: of each, \
+                                as long a head as that of the answer before the run, and its \
+                                content without the lengths of its chunks.";
+
+/// What differs of the times of connecting that tools print.
+pub(super) const CONNECTING: &str = "Times of connecting include the TLS handshake, as there; as \
+                                     each of both is recorded by itself, the slowest handshake is \
+                                     added to the slowest connect.";
 
 /// A distribution in one row. In milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,21 +64,43 @@ impl<'a> Figures<'a> {
         self.trial.record.window.as_s_f64().max(1e-9)
     }
 
+    /// Bytes of answers. What came is counted with what TLS adds; of HTTP/1.1 what it holds is
+    /// reckoned then: heads as long as that of the answer before the run, and contents.
     pub(super) fn received(self) -> u64 {
+        match self.reference_of_http1() {
+            Some(reference) if self.is_secure() => {
+                self.complete() * reference.head_bytes + self.content()
+            }
+            _ => self.came(),
+        }
+    }
+
+    /// Bytes that came.
+    fn came(self) -> u64 {
         self.trial.record.total.bytes_received.count()
     }
 
+    fn is_secure(self) -> bool {
+        self.trial.record.tls.is_some()
+    }
+
+    /// The answer before the run, if it came over HTTP/1.1.
+    pub(super) fn reference_of_http1(self) -> Option<&'a Reference> {
+        let reference = self.reference();
+        reference.filter(|reference| reference.version.starts_with("HTTP/1"))
+    }
+
     /// Content of complete answers. What wrong ones have of it is not counted as it comes: of
-    /// HTTP/1.1 it is what was received besides heads as long as that of the answer before the run,
-    /// otherwise as much as that answer had.
+    /// HTTP/1.1 in clear it is what came besides heads as long as that of the answer before the
+    /// run, otherwise as much as that answer had.
     pub(super) fn content(self) -> u64 {
         let right = self.trial.record.total.bytes_content.count();
         let Some(reference) = self.reference().filter(|_| self.wrong() > 0) else {
             return right;
         };
-        if reference.version.starts_with("HTTP/1") {
+        if self.reference_of_http1().is_some() && !self.is_secure() {
             let heads = self.complete() * reference.head_bytes;
-            return self.received().saturating_sub(heads).max(right);
+            return self.came().saturating_sub(heads).max(right);
         }
         right + self.wrong() * reference.length
     }
@@ -118,7 +150,7 @@ impl Row {
         let rank = (times.count() + zeros).div_ceil(2);
         let median = rank.checked_sub(zeros).filter(|rank| *rank > 0);
         let median = median.and_then(|rank| times.value_at_rank(rank));
-        let ms = |span: Option<model::Span>| span.unwrap_or_default().as_us_f64() / 1e3;
+        let ms = |span: Option<Span>| span.unwrap_or_default().as_us_f64() / 1e3;
         Self {
             min: if zeros > 0 { 0.0 } else { ms(times.min()) },
             mean,
@@ -127,6 +159,27 @@ impl Row {
             max: ms(times.max()),
         }
     }
+}
+
+/// From the connect call to a connection over which requests can go, the TLS handshake included.
+/// Each is recorded by itself: the longest of one goes with the longest of the other.
+pub(super) fn connecting(record: &Record) -> Distribution {
+    let (connect, tls) = (&record.connect_time, &record.tls_time);
+    if tls.is_empty() || connect.is_empty() {
+        return if tls.is_empty() { connect } else { tls }.clone();
+    }
+    let middle = |(lowest, width, count): (Span, Span, u64)| (lowest + width / 2, count);
+    let (mut connects, mut handshakes) = (connect.buckets().map(middle), tls.buckets().map(middle));
+    let mut both = Distribution::default();
+    let (mut one, mut other) = (connects.next(), handshakes.next());
+    while let (Some((connect, many)), Some((tls, more))) = (one, other) {
+        let count = many.min(more);
+        both.record_n(connect + tls, count);
+        let rest = |time, left: u64| (left > 0).then_some((time, left));
+        one = rest(connect, many - count).or_else(|| connects.next());
+        other = rest(tls, more - count).or_else(|| handshakes.next());
+    }
+    both
 }
 
 /// A quantile of the answers that came, as these tools count no others. In microseconds.
@@ -168,6 +221,7 @@ pub(super) const fn whole(rank: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use model::tls::TlsRecord;
     use model::units::Bytes;
 
     use super::*;
@@ -202,5 +256,29 @@ mod tests {
         trial.record.total.outcomes[Outcome::Status] = 50;
         trial.record.total.bytes_received = Bytes::new(150 * 75 + 50 * 5_073);
         assert_eq!(Figures::new(&trial).content(), 250_750 + 50 * 3);
+        // Over TLS nobody knows what of it is theirs.
+        trial.record.tls = Some(TlsRecord::default());
+        assert_eq!(Figures::new(&trial).content(), 200 * 5);
+        assert_eq!(Figures::new(&trial).received(), 200 * 75);
+    }
+
+    #[test]
+    fn connecting_includes_the_handshake() {
+        let mut record = Record::default();
+        let times = |record: &Record| {
+            let both = connecting(record);
+            [both.min(), both.mean(), both.max()].map(|time| time.unwrap_or_default().as_ns())
+        };
+        for ms in [3, 1, 2, 2] {
+            record.connect_time.record(Span::from_ms(ms));
+        }
+        assert_eq!(times(&record), [1_000_000, 2_000_000, 3_000_000]);
+        for ms in [40, 10, 22] {
+            record.tls_time.record(Span::from_ms(ms));
+        }
+        let expected = [11_000_000.0, 25_666_667.0, 42_000_000.0];
+        for (is, should) in times(&record).map(number).into_iter().zip(expected) {
+            assert!((is / should - 1.0).abs() < 0.005, "{is} {should}");
+        }
     }
 }

@@ -200,6 +200,11 @@ fn method_and_kind(given: &Given) -> Vec<String> {
     words
 }
 
+/// A field that a tool sends unless another one of its name is given.
+fn usual(given: &Given, name: &str, value: &str) -> Option<String> {
+    (!given.has_field(name)).then(|| format!("--header={name}: {value}"))
+}
+
 fn is_secure(url: &str) -> bool {
     let scheme = url.get(..8);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))

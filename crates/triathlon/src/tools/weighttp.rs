@@ -28,10 +28,13 @@ pub(super) const TOOL: Tool = Tool {
         "What is printed is the text of weighttp 0.4, which scripts read; 0.5 prints JSON.",
         "An answer is right if it has the status of the answer before the run; for weighttp, any \
          status from 200 to 299 is right.",
-        "-v prints the version, as in 0.4.",
+        "-v prints the version, as in 0.4, whose User-Agent is sent.",
     ],
     work: Work::Load { asked, told },
 };
+
+/// As who it asks.
+pub(super) const USER_AGENT: &str = "weighttp/0.4";
 
 /// A proxy that is no Unix socket.
 fn proxy(text: &str) -> Result<String, String> {
@@ -179,6 +182,7 @@ fn asked(given: &Given, _url: &str) -> Result<Asked, UsageError> {
     let sources = sources.filter(|source| !source.is_empty());
     words.extend(sources.map(|source| format!("--interface={source}")));
     words.extend(super::method_and_kind(given));
+    words.extend(super::usual(given, "User-Agent", USER_AGENT));
     Ok(Asked { words, most: None })
 }
 

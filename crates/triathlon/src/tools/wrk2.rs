@@ -32,7 +32,7 @@ pub(super) const TOOL: Tool = Tool {
         "The uncorrected latency is the time from sending; wrk2's is the same.",
         "The spectrum has no line of buckets, as the histogram is not wrk2's.",
         "A script is asked for a request when one is due; one with delay() is refused.",
-        "What is said about scripts under wrk applies here, too.",
+        "What is said about scripts and TLS under wrk applies here, too.",
     ],
     work: Work::Load { asked, told },
 };

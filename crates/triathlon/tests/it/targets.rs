@@ -12,7 +12,7 @@ use crate::support::process::{Run, Running, command, triathlon};
 use crate::support::stub::{RIGHT, Stub, send};
 
 /// A server that keeps the bytes of what it is asked, with the content that a length announces.
-fn listening() -> (Stub, Arc<Mutex<Vec<String>>>) {
+pub(crate) fn listening() -> (Stub, Arc<Mutex<Vec<String>>>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&heard);
     let server = Stub::start_raw(move |mut stream, requests| {

@@ -7,6 +7,7 @@ use crate::serve::Served;
 use crate::support::nginx::Nginx;
 use crate::support::process::{MEASURED, Run, Running, program, triathlon};
 use crate::support::{find, need, not_run};
+use crate::targets::listening;
 use crate::tls::Files;
 
 /// The lines of wrk, by the subcommand and by the name of the program.
@@ -422,6 +423,87 @@ fn tools_of_http2_count_what_they_count() {
         let text = triathlon(words).expect_measured().stdout;
         assert_eq!(field(&text, "Success rate:"), "100.00%");
         assert_eq!(field(&text, "[200]"), "300 responses");
+    }
+}
+
+/// Over TLS, bytes are those of the answers.
+#[test]
+fn tools_over_tls_count_what_they_count() {
+    let test = "tools::tools_over_tls_count_what_they_count";
+    let Some([ab, h2load, hey, nginx]) = need(test, ["ab", "h2load", "hey", "nginx"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
+    let server = Nginx::start_with_tls(&nginx, &[("a", &[b'x'; 677])], &certificate, &key);
+    let url = server.https_url("a");
+    let runs = both(&ab, "ab", &["-q", "-k", "-n", "100", "-c", "2", &url]);
+    let bytes = ["Total transferred:", "HTML transferred:"];
+    check_equal(&runs, &["Complete requests:", bytes[0], bytes[1]]);
+    let runs = both(&h2load, "h2load", &["--h1", "-n", "100", "-c", "2", &url]);
+    check_equal(&runs, &["requests:", "status codes:", "traffic:"]);
+    let once = ["-n", "20", "-c", "2", "-disable-keepalive", &url];
+    let runs = both(&hey, "hey", &once);
+    check_equal(&runs, &["Total data:", "Size/request:", "[200]"]);
+}
+
+/// Each says to the server who it is, as the real one does, and asks for the same.
+#[test]
+fn tools_name_themselves() {
+    let (server, heard) = listening();
+    let url = server.url();
+    let check = |tool: &str, line: &str, expected: &[&str]| {
+        let words = line.split(' ').chain([url.as_str()]);
+        triathlon([tool].into_iter().chain(words.clone())).expect_measured();
+        let take = || std::mem::take(&mut *heard.lock().expect("nobody panicked"));
+        let mut all = take();
+        // The real ab waits for a close of this server, which keeps connections.
+        if let Some(program) = find(tool).filter(|_| tool != "ab") {
+            let mut theirs = Command::new(program);
+            Running::start(theirs.args(words)).finish().expect_code(0);
+            all.extend(take());
+        }
+        for text in all.iter().map(|text| text.to_ascii_lowercase()) {
+            for part in expected {
+                assert!(text.contains(part), "{tool}: no {part:?} in {text}");
+            }
+        }
+    };
+    let any = "accept: */*\r\n";
+    check("ab", "-n 1", &["user-agent: apachebench/2.3\r\n", any]);
+    check("h2load", "--h1 -n 1", &["user-agent: h2load nghttp2/"]);
+    let none = "content-length: 0\r\n";
+    let line = "-n 1 -c 1 -m POST";
+    check("hey", line, &["user-agent: hey/0.0.1\r\n", none]);
+    check("weighttp", "-n 1", &["user-agent: weighttp/"]);
+    let part = "form-data; name=\"a\"\r\ncontent-type: b/c\r\n\r\n1\r\n--";
+    let line = "-n 1 -c 1 --no-tui -F a=1;type=b/c";
+    let form = "content-type: multipart/form-data; boundary=";
+    check(
+        "oha",
+        line,
+        &["post /", "user-agent: oha/", any, form, part],
+    );
+}
+
+/// What a script prints while it runs stands before the rates.
+#[test]
+fn what_a_script_prints_is_there_before_the_rates() {
+    let served = Served::start(&[("a", b"seven!\n")], "");
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("said.lua").display().to_string();
+    let code = "function response() if not said then said = true io.write('heard\\n') end end";
+    std::fs::write(&script, code).expect("a file");
+    let url = served.url("/a");
+    let words = ["-t1", "-c1", "-d1", "-s", &script, &url];
+    let mut runs = vec![triathlon(["wrk"].into_iter().chain(words)).expect_measured()];
+    if let Some(wrk) = find("wrk") {
+        runs.push(Running::start(Command::new(wrk).args(words)).finish());
+    }
+    for run in runs {
+        let (before, _) = run.stdout.split_once("Thread Stats").expect("the rates");
+        assert!(before.contains("heard\n"), "{run:#?}");
     }
 }
 

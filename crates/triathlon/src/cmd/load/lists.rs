@@ -166,6 +166,9 @@ struct Target {
 fn json(line: &str, base: Option<&str>) -> Result<RequestFile, String> {
     let target: Target =
         serde_json::from_str(line).map_err(|error| format!("not a vegeta target: {error}"))?;
+    if let Some(Err(error)) = target.body.as_ref().map(|body| BASE64.decode(body)) {
+        return Err(format!("body: it is not base64: {error}"));
+    }
     let fields = target.header.into_iter();
     Ok(RequestFile {
         method: target.method,
@@ -378,6 +381,8 @@ mod tests {
         check(text, 4, "'X(Y' is not a field name");
         let json = "{\"method\":\"G T\",\"url\":\"http://h/\"}\n";
         check(json, 1, "'G T' is not a method name");
+        let json = "{\"method\":\"GET\",\"url\":\"http://h/\",\"body\":\"@\"}\n";
+        check(json, 1, "body: it is not base64: Invalid symbol 64");
     }
 
     #[test]

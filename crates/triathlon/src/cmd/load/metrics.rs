@@ -110,7 +110,7 @@ impl Metrics {
     }
 }
 
-/// Reads a request head, whatever it asks, and sends the page.
+/// Reads a request head, and sends the page or says that there is no other.
 fn answer(mut stream: TcpStream, page: &str) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -121,11 +121,21 @@ fn answer(mut stream: TcpStream, page: &str) -> std::io::Result<()> {
             count => head.extend_from_slice(&buffer[..count]),
         }
     }
-    let length = page.len();
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n{page}"
+    stream.write_all(answer_to(&head, page).as_bytes())
+}
+
+/// What somebody gets who sends this head. The page is that of two paths.
+fn answer_to(head: &[u8], page: &str) -> String {
+    let target = head.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+    let path = target.split(|byte| *byte == b'?').next();
+    let (status, content) = match path {
+        Some(b"/" | b"/metrics") => ("200 OK", page),
+        _ => ("404 Not Found", "the metrics are at /metrics\n"),
+    };
+    let length = content.len();
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{content}"
     )
 }
 
@@ -202,6 +212,24 @@ mod tests {
     use model::distribution::Shape;
 
     use super::*;
+
+    #[test]
+    fn other_paths_have_no_page() {
+        let check = |target: &str, status: &str| {
+            let head = format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n");
+            let text = answer_to(head.as_bytes(), "page");
+            assert!(
+                text.starts_with(&format!("HTTP/1.1 {status} ")),
+                "{target}: {text}"
+            );
+            assert_eq!(text.ends_with("\r\n\r\npage"), status == "200", "{text}");
+        };
+        check("/metrics", "200");
+        check("/metrics?x=1", "200");
+        check("/", "200");
+        check("/nope", "404");
+        check("", "404");
+    }
 
     #[test]
     fn a_page_is_what_prometheus_reads() {

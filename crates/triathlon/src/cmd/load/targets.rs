@@ -12,7 +12,7 @@ use model::redact::{self, REDACTED};
 use model::script::har::{self, LeftOut};
 use model::script::{self, Script};
 
-use super::form::{self, Part};
+use super::form::Forms;
 use super::places::Rules;
 use super::{credentials, lists, server};
 use crate::exit::UsageError;
@@ -83,10 +83,8 @@ pub(super) struct Targets {
     #[arg(long, value_name = "TEXT|@FILE")]
     data: Option<String>,
 
-    /// A field of a form, 'name=value', or 'name=@FILE' for a file; may be given several times.
-    /// The method is then POST, the content urlencoded, or with a file multipart/form-data
-    #[arg(long = "form", value_name = "FIELD", conflicts_with = "data")]
-    forms: Vec<String>,
+    #[command(flatten)]
+    forms: Forms,
 
     /// The method [default: GET, or POST with --data or --form]
     #[arg(long, value_name = "METHOD")]
@@ -362,13 +360,7 @@ impl Targets {
 
     /// The content, and its type where that is known.
     fn content(&self) -> anyhow::Result<(Option<Vec<u8>>, Option<String>)> {
-        if !self.forms.is_empty() {
-            let parts: Vec<Part> = self
-                .forms
-                .iter()
-                .map(|one| part(one))
-                .collect::<Result<_, _>>()?;
-            let (content, kind) = form::encode(&parts);
+        if let Some((content, kind)) = self.forms.content()? {
             return Ok((Some(content), Some(kind)));
         }
         let content = match self.data.as_deref() {
@@ -462,23 +454,6 @@ fn with_scheme(proxy: &str) -> String {
         true => proxy.to_owned(),
         false => format!("http://{proxy}"),
     }
-}
-
-/// One field of a form.
-fn part(written: &str) -> anyhow::Result<Part> {
-    let (name, value) = written.split_once('=').ok_or_else(|| {
-        UsageError(format!(
-            "--form: '{written}' has no equals sign: write 'name=value' or 'name=@FILE'"
-        ))
-    })?;
-    Ok(match value.strip_prefix('@') {
-        None => Part::text(name, value),
-        Some(path) => {
-            let bytes =
-                std::fs::read(path).with_context(|| format!("--form: cannot read {path}"))?;
-            Part::file(name, path, bytes)
-        }
-    })
 }
 
 fn named(flag: &str, of: impl std::fmt::Display, why: &str) -> UsageError {

@@ -4,6 +4,7 @@ mod told;
 
 use model::Span;
 
+use super::figures;
 use super::flag::{Flag, any, content, count, flag, seconds};
 use super::given::{Given, Grammar};
 use super::{Asked, Tool, Work};
@@ -27,6 +28,10 @@ pub(super) const TOOL: Tool = Tool {
     ],
     differs: &[
         "Requests are HTTP/1.1; ab's are HTTP/1.0.",
+        figures::BYTES,
+        "Over TLS, Total body sent and the rate of what was sent include what TLS adds; ab's do \
+         not.",
+        figures::CONNECTING,
         "Times are those of right answers; ab includes those of answers with another status.",
         "A receive error never ends the run, as if -r were given.",
         "Progress is not shown.",
@@ -215,6 +220,8 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         words.push("--requests-per-connection=1".to_owned());
     }
     words.extend(super::method_and_kind(given));
+    words.extend(super::usual(given, "User-Agent", "ApacheBench/2.3"));
+    words.extend(super::usual(given, "Accept", "*/*"));
     words.extend(super::unverified(url));
     let most = given.is("-t").then(|| Span::from_s(given.number("-t", 1)));
     Ok(Asked { words, most })

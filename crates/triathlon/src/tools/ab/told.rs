@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use model::record::Reference;
 use model::{Distribution, Outcome, Trial};
 
-use super::super::figures::{Figures, Row, number, parts, quantile};
+use super::super::figures::{Figures, Row, connecting, number, parts, quantile};
 use super::super::given::Given;
 
 /// What ab prints.
@@ -155,12 +155,13 @@ fn times(given: &Given, trial: &Trial) -> String {
     let record = &trial.record;
     let answers = record.response_time.count();
     // Requests on a connection that is there take no time to connect.
-    let kept = answers.saturating_sub(record.connect_time.count());
+    let connecting = connecting(record);
+    let kept = answers.saturating_sub(connecting.count());
     let rows = [
         (
             "Connect",
             "the initial connection time",
-            Row::of(&record.connect_time, kept),
+            Row::of(&connecting, kept),
         ),
         (
             "Processing",

@@ -5,7 +5,10 @@ use super::super::flag::{Flag, content, count, flag};
 const DATAGRAMS: &str = "datagrams are as long as the path allows, and handed over together where \
                          the kernel divides them: leave the flag out";
 
-const WINDOWS: &str = "windows have the largest size, so that they delay no answer";
+const WINDOWS: &str = "30 is taken, and others are refused: windows have the largest size, so that \
+                       they delay no answer";
+
+const TABLE: &str = "4096 and 4k are taken, and others are refused: the table has 4 KiB";
 
 pub(super) const FLAGS: &[Flag] = &[
     flag(
@@ -34,7 +37,7 @@ pub(super) const FLAGS: &[Flag] = &[
     .done("--streams, or --pipeline in HTTP/1.1"),
     flag(&["-f", "--max-frame-size"], "Maximum frame size")
         .takes("SIZE", frame_size)
-        .done("frames have up to 16 KiB, the default"),
+        .done("16384 and 16k are taken, and others are refused: frames have up to 16 KiB"),
     flag(&["-w", "--window-bits"], "Stream level initial window size")
         .takes("N", window)
         .done(WINDOWS),
@@ -123,13 +126,13 @@ pub(super) const FLAGS: &[Flag] = &[
     flag(&["--h3"], "Use HTTP/3").done("HTTP/3 is spoken"),
     flag(&["--header-table-size"], "Decoder header table size.")
         .takes("SIZE", table_size)
-        .done("it has 4 KiB, the default"),
+        .done(TABLE),
     flag(
         &["--encoder-header-table-size"],
         "Encoder header table size.",
     )
     .takes("SIZE", table_size)
-    .done("it has 4 KiB, the default"),
+    .done(TABLE),
     flag(&["--log-file"], "Write per-request information to a file")
         .text("PATH")
         .refused("triathlon load --samples FILE writes each exchange as a line of JSON"),

@@ -2,12 +2,13 @@
 
 mod flags;
 
-use model::plan::Protocol;
+use model::plan::{Protocol, Stop};
+use model::record::Reference;
 use model::units::Span;
 use model::{Distribution, Outcome, Trial};
 use report::hdr::mean_and_deviation;
 
-use super::figures::{Figures, number, whole, within};
+use super::figures::{self, Figures, connecting, number, whole, within};
 use super::given::{Given, Grammar};
 use super::{Asked, Tool, Work};
 use crate::exit::UsageError;
@@ -31,9 +32,12 @@ pub(super) const TOOL: Tool = Tool {
     differs: &[
         "An https server that does not agree to HTTP/2 (ALPN) is not asked in HTTP/1.1 instead: \
          its handshakes fail. Use --h1 to ask in HTTP/1.1.",
-        "In HTTP/2, bytes of frames count as those of headers; the space savings are relative to \
-         the head of the answer before the run.",
+        "In HTTP/1.1, the headers of each answer count as those of the answer before the run.",
+        figures::BYTES,
+        "In HTTP/2, bytes of frames count as those of headers, and so does what TLS adds; the \
+         space savings are relative to the head of the answer before the run.",
         "In HTTP/3, bytes of datagrams count as those of headers, and no space savings are shown.",
+        figures::CONNECTING,
         "The time to the first byte is measured for each answer, from sending its request; h2load \
          measures it for the first answer on each connection, from connecting.",
         "The row req/s has the rate of each thread, divided by its clients; h2load's has the rate \
@@ -43,10 +47,14 @@ pub(super) const TOOL: Tool = Tool {
         "With -T, a connection that has reached that age is closed with its next answer, and \
          another one is made; h2load gives up the requests in flight on it, and its client ends.",
         "Without -N an answer may take 60 seconds; h2load waits forever.",
+        "The field user-agent is that of h2load 1.52.0.",
         "Progress is not shown.",
     ],
     work: Work::Load { asked, told },
 };
+
+/// As who it asks.
+const USER_AGENT: &str = "h2load nghttp2/1.52.0";
 
 /// Whether HTTP/1.1 is what the flags ask for.
 fn is_http1(given: &Given, url: &str) -> bool {
@@ -109,6 +117,7 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     if given.is("-r") {
         words.extend(in_turns(given, requests, clients, threads)?);
     }
+    words.extend(super::usual(given, "user-agent", USER_AGENT));
     words.extend(super::unverified(url));
     Ok(Asked { words, most: None })
 }
@@ -195,7 +204,10 @@ fn told(given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
         "status codes: {two} 2xx, {three} 3xx, {four} 4xx, {five} 5xx\n"
     ));
     let (all, content) = (figures.received(), figures.content());
-    let heads = all.saturating_sub(content);
+    let heads = match figures.reference_of_http1() {
+        Some(reference) => complete * fields(reference),
+        None => all.saturating_sub(content),
+    };
     let size = |bytes: u64| format!("{}B ({bytes})", binary(number(bytes)));
     out.push_str(&format!(
         "traffic: {} total, {} headers (space savings {:.2}%), {} data\n",
@@ -206,6 +218,31 @@ fn told(given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
     ));
     out.push_str(&table(trial));
     Ok(out)
+}
+
+/// Bytes of the names and values in the head of an answer of HTTP/1.1. It has a status line besides,
+/// and a colon, a blank and a line end for each field, and an empty line.
+const fn fields(reference: &Reference) -> u64 {
+    let line = reference.version.len() + " 200 \r\n".len() + reason(reference.status).len();
+    let frame = line + 4 * reference.headers.len() + 2;
+    reference.head_bytes.saturating_sub(frame as u64)
+}
+
+/// What servers call a status.
+const fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        204 => "No Content",
+        206 => "Partial Content",
+        301 => "Moved Permanently",
+        304 => "Not Modified",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        _ => "",
+    }
 }
 
 /// By how many per cent heads of so many answers were shorter than as text; 0 but in HTTP/2.
@@ -236,11 +273,15 @@ fn beginning(given: &Given, trial: &Trial) -> String {
     for thread in 0..threads {
         let clients = share(given.number("-c", 1), thread);
         let task = if given.is("-D") {
+            let main = match trial.plan.stop {
+                Stop::DurationNs(span) => span,
+                Stop::Count(_) => trial.record.window,
+            };
             format!(
                 "Timing-based test with {}s of warm-up time and {}s of main duration for \
                  measurements.",
                 trial.plan.warmup.as_s_f64(),
-                trial.record.window.as_s_f64().round()
+                main.as_s_f64()
             )
         } else {
             let requests = share(given.number("-n", 1), thread);
@@ -267,12 +308,13 @@ fn beginning(given: &Given, trial: &Trial) -> String {
 /// Times and rates.
 fn table(trial: &Trial) -> String {
     let record = &trial.record;
+    let connecting = connecting(record);
     let mut out = String::from(
         "                     min         max         mean         sd        +/- sd\n",
     );
     for (name, times) in [
         ("time for request:", &record.service_time),
-        ("time for connect:", &record.connect_time),
+        ("time for connect:", &connecting),
         ("time to 1st byte:", &record.first_byte_time),
     ] {
         let (values, within) = times_of(times);
@@ -342,92 +384,4 @@ fn binary(bytes: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use model::fixture;
-
-    use super::super::tests::given;
-    use super::*;
-
-    #[test]
-    fn http2_is_spoken_unless_http1_is_asked_for() {
-        let check = |line: &str, url: &str, expected: [&str; 2]| {
-            let given = given(&TOOL, line);
-            let words = asked(&given, url).expect("it can run").words;
-            for word in expected {
-                assert!(words.contains(&word.to_owned()), "{line}: {words:?}");
-            }
-        };
-        let clear = "--http2-prior-knowledge";
-        check("-n 1 u", "http://h/", [clear, "--streams=1"]);
-        check("-p h2c -m 7 u", "http://h/", [clear, "--streams=7"]);
-        check("-m 7 u", "https://h/", ["--http2", "--streams=7"]);
-        check("-p http/1.1 u", "https://h/", ["--http2", "--insecure"]);
-        check("--h1 -m 3 u", "http://h/", ["--pipeline=3"; 2]);
-        check("-p http/1.1 u", "http://h/", ["--pipeline=1"; 2]);
-        check("--alpn-list=http/1.1 u", "https://h/", ["--pipeline=1"; 2]);
-        check("--alpn-list=h2,http/1.1 u", "https://h/", ["--http2"; 2]);
-        check("--h3 -m 7 u", "https://h/", ["--http3", "--streams=7"]);
-        check(
-            "--alpn-list=h3,h2 u",
-            "https://h/",
-            ["--http3", "--insecure"],
-        );
-        check("--alpn-list=h3 u", "http://h/", [clear; 2]);
-    }
-
-    #[test]
-    fn counts_that_do_not_fit_are_refused() {
-        let check = |line: &str, why: &str| {
-            let given = given(&TOOL, line);
-            let said = asked(&given, "h").expect_err("it does not fit").to_string();
-            assert!(said.contains(why), "{said}");
-        };
-        check("--h1 -c 1 -t 2 h", "-t must not be more than -c");
-        check("--h1 -n 1 -c 2 h", "-n must not be less than -c");
-        check("--h1 --warm-up-time=1 h", "needs -D");
-    }
-
-    #[test]
-    fn sizes_and_times_are_shown_as_h2load_shows_them() {
-        let check = |is: String, should: &str| assert_eq!(is, should);
-        check(duration(0.000_132), "132us");
-        check(duration(0.036_55), "36.55ms");
-        check(duration(2.0), "2.00s");
-        check(binary(241_000.0), "235.35K");
-        check(binary(7_227_590.0), "6.89M");
-        check(binary(0.0), "0");
-    }
-
-    #[test]
-    fn the_text_has_the_lines_of_h2load() {
-        let given = given(&TOOL, "--h1 -n 100000 -c 64 -t 2 h");
-        let text = told(&given, "h", &fixture::closed()).expect("it is told");
-        let mut rest = text.as_str();
-        for expected in [
-            "starting benchmark...\nspawning thread #0: 32 total client(s). 50000 total requests\n",
-            "Application protocol: http/1.1\n\nfinished in ",
-            " req/s, ",
-            "B/s\nrequests: 100000 total, ",
-            " started, ",
-            " done, ",
-            " succeeded, ",
-            " failed, ",
-            " errored, ",
-            " timeout\nstatus codes: ",
-            " 2xx, ",
-            " 5xx\ntraffic: ",
-            ") total, ",
-            ") headers (space savings 0.00%), ",
-            ") data\n                     min         max         mean         sd        +/- sd\n",
-            "time for request: ",
-            "%\ntime for connect: ",
-            "%\ntime to 1st byte: ",
-            "%\nreq/s           : ",
-        ] {
-            let found = rest.split_once(expected);
-            rest = found
-                .unwrap_or_else(|| panic!("no {expected:?} in {text}"))
-                .1;
-        }
-    }
-}
+mod tests;

@@ -77,7 +77,7 @@ pub(super) const FLAGS: &[Flag] = &[
         .needless("there is no live view"),
     flag(&["-m", "--method"], "HTTP method [default: GET]")
         .text("METHOD")
-        .load("--request={}"),
+        .done("--request; GET unless given, and POST in its place with -F"),
     flag(&["-H"], "Custom HTTP header.")
         .text("HEADERS")
         .many()
@@ -112,7 +112,10 @@ pub(super) const FLAGS: &[Flag] = &[
     )
     .text("FORM")
     .many()
-    .load("--form={}"),
+    .done(
+        "--form, but always multipart/form-data; NAME=<FILE, ;type= and ;filename= are taken \
+         too, as there",
+    ),
     flag(&["-T"], "Content-Type.")
         .text("CONTENT_TYPE")
         .load("--header=Content-Type:{}"),

@@ -5,7 +5,7 @@ mod flags;
 use model::record::Record;
 use model::{Distribution, Trial};
 
-use super::figures::{Figures, number, quantile, whole};
+use super::figures::{self, Figures, connecting, number, quantile, whole};
 use super::given::{Given, Grammar};
 use super::hey::{errors, histogram};
 use super::{Asked, Tool, Work};
@@ -35,6 +35,10 @@ pub(super) const TOOL: Tool = Tool {
         "With -q, requests are due at even intervals; without --latency-correction times are \
          measured from sending.",
         "Without -t an answer may take 60 seconds; oha waits forever.",
+        figures::CONNECTING,
+        "What stands behind a semicolon of -F is type= or filename=, or it is refused; oha drops \
+         it.",
+        "The User-Agent is that of oha 1.15.0.",
         "Requests in flight at the end of -z are waited for and not counted; with -w, oha counts \
          them. What the verdict says of them stands on standard error.",
     ],
@@ -78,12 +82,37 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     if !given.is("--disable-compression") && !given.has_field("Accept-Encoding") {
         words.push("--header=Accept-Encoding: gzip, compress, deflate, br".to_owned());
     }
-    let has_content = ["-d", "-D", "-F"].iter().any(|name| given.is(name));
-    if has_content && !given.is("-m") {
-        // oha sends content with any method, and GET is its usual one.
-        words.push("--request=GET".to_owned());
+    if !given.is("-A") {
+        words.extend(super::usual(given, "Accept", "*/*"));
     }
+    words.extend(super::usual(given, "User-Agent", "oha/1.15.0"));
+    words.extend(content(given)?);
     Ok(Asked { words, most: None })
+}
+
+/// The method, and the form that is sent. oha sends content with any method, and GET is its usual
+/// one; a form it sends with POST instead.
+fn content(given: &Given) -> Result<Vec<String>, UsageError> {
+    let parts = given
+        .flags
+        .iter()
+        .filter(|(flag, _)| flag.names.contains(&"-F"));
+    let mut words: Vec<_> = parts
+        .map(|(_, part)| format!("--multipart={part}"))
+        .collect();
+    let has_form = !words.is_empty();
+    let has_content = given.is("-d") || given.is("-D");
+    if has_form && has_content {
+        let why = "oha: -F excludes -d and -D: give one of them";
+        return Err(UsageError(why.to_owned()));
+    }
+    let method = match given.value("-m") {
+        None | Some("GET") if has_form => Some("POST"),
+        None if has_content => Some("GET"),
+        method => method,
+    };
+    words.extend(method.map(|method| format!("--request={method}")));
+    Ok(words)
 }
 
 /// A unit of times, and how many of it are a second.
@@ -185,7 +214,7 @@ fn bars(times: &Distribution, (name, per_second): Unit) -> String {
 }
 
 fn details(record: &Record, (name, per_second): Unit) -> String {
-    let times = &record.connect_time;
+    let times = connecting(record);
     let shown = |span: Option<model::Span>| {
         let seconds = span.unwrap_or_default().as_s_f64();
         format!("{:.4} {name}", seconds * per_second)
@@ -236,6 +265,27 @@ mod tests {
     fn a_number_and_a_time_exclude_each_other() {
         let both = given(&TOOL, "-n 5 -z 1s u");
         assert!(asked(&both, "u").is_err());
+    }
+
+    #[test]
+    fn a_form_is_posted_in_parts() {
+        let check = |line: &str, expected: &[&str]| {
+            let given = given(&TOOL, line);
+            let mut words = given.load();
+            words.extend(asked(&given, "u").expect("it can run").words);
+            let those = words.into_iter();
+            let those = those.filter(|word| word.contains("=a") || word.contains("--request="));
+            assert_eq!(those.collect::<Vec<_>>(), expected, "{line}");
+        };
+        check(
+            "-F a=1 --form a=@b u",
+            &["--multipart=a=1", "--multipart=a=@b", "--request=POST"],
+        );
+        check("-F a=1 -m GET u", &["--multipart=a=1", "--request=POST"]);
+        check("-F a=1 -m PUT u", &["--multipart=a=1", "--request=PUT"]);
+        check("-d a u", &["--data=a", "--request=GET"]);
+        check("-m PUT u", &["--request=PUT"]);
+        assert!(asked(&given(&TOOL, "-F a=1 -d a u"), "u").is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use model::{Distribution, Outcome, Span, Trial};
 use report::hdr::mean_and_deviation;
 
-use super::figures::{Figures, number, quantile, within};
+use super::figures::{self, Figures, number, quantile, within};
 use super::flag::{Flag, flag};
 use super::given::{Given, Grammar};
 use super::{Asked, Tool, Work};
@@ -34,10 +34,13 @@ pub(super) const TOOL: Tool = Tool {
         "Where a script hands over several requests at once, each answer is timed by itself; wrk \
          times the batch.",
         "A script has no ffi, no debug and no modules in C.",
+        "What a script prints during the run stands before all that is printed; in wrk it stands \
+         behind the first two lines.",
         "A script that stops its thread is not called again; requests in flight are still \
          answered and counted.",
         "latency:percentile(100) is the longest time; in wrk it is 0.",
         "A mistake in a script ends the run, with exit code 2.",
+        figures::BYTES,
     ],
     work: Work::Load { asked, told },
 };

@@ -3,7 +3,7 @@
 use model::record::Record;
 use model::{Distribution, Outcome, Trial};
 
-use super::figures::{Figures, number, quantile, whole};
+use super::figures::{self, Figures, Row, connecting, number, quantile, whole};
 use super::flag::{Flag, content, count, flag};
 use super::given::{Given, Grammar};
 use super::{Asked, Tool, Work};
@@ -31,10 +31,13 @@ pub(super) const TOOL: Tool = Tool {
         "With -q, requests are due at even intervals over all workers, and times are measured \
          from sending, as in hey; triathlon load --rate measures them from the due time.",
         "The histogram and the times cover right answers only.",
-        "The details have no rows for writing requests and reading answers, which are not timed.",
+        "The details have no row for writing requests, which is not timed.",
+        figures::CONNECTING,
+        "In the rows of -o csv, DNS+dialup is the time of connecting without TLS.",
         "The content of an answer is counted as it comes, compressed or not.",
         "Requests in flight at the end of -z are waited for and not counted; hey counts them.",
         "Requests/sec counts complete answers; hey's counts requests that failed, too.",
+        "A User-Agent given with -H is sent as it is; hey sends its own in its place or behind it.",
     ],
     work: Work::Load { asked, told },
 };
@@ -63,7 +66,7 @@ const FLAGS: &[Flag] = &[
         "Output type. \"csv\" is the only supported alternative.",
     )
     .takes("TYPE", output)
-    .done("a row for each right answer, up to a million; Request-write and Response-read are 0"),
+    .done("a row for each right answer, up to a million; Request-write is 0"),
     flag(&["-m"], "HTTP method")
         .text("METHOD")
         .load("--request={}"),
@@ -188,10 +191,9 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         "--warmup=0s".to_owned(),
         "--expect=status".to_owned(),
     ];
-    if !given.has_field("Content-Type") {
-        let kind = given.value("-T").unwrap_or("text/html");
-        words.push(format!("--header=Content-Type: {kind}"));
-    }
+    let kind = given.value("-T").unwrap_or("text/html");
+    words.extend(super::usual(given, "Content-Type", kind));
+    words.extend(super::usual(given, "User-Agent", "hey/0.0.1"));
     if !given.is("-z") {
         // Each worker makes as many as the others.
         words.push(format!("--requests={}", requests / workers * workers));
@@ -199,16 +201,20 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
     if !given.is("-t") {
         words.push("--timeout=20s".to_owned());
     }
-    if !given.is("-disable-compression") && !given.has_field("Accept-Encoding") {
-        words.push("--header=Accept-Encoding: gzip".to_owned());
+    if !given.is("-disable-compression") {
+        words.extend(super::usual(given, "Accept-Encoding", "gzip"));
     }
     if given.is("-cpus") {
         let threads = given.number("-cpus", 1).min(connections);
         words.push(format!("--threads={threads}"));
     }
-    if (given.is("-d") || given.is("-D")) && !given.is("-m") {
+    let has_content = given.is("-d") || given.is("-D");
+    match given.value("-m") {
         // hey sends content with any method, and GET is its usual one.
-        words.push("--request=GET".to_owned());
+        None if has_content => words.push("--request=GET".to_owned()),
+        // Go says of these that there is none.
+        Some("POST" | "PUT" | "PATCH") if !has_content => words.push("--data=".to_owned()),
+        _ => {}
     }
     let each: f64 = given
         .value("-q")
@@ -301,12 +307,13 @@ fn rows(trial: &Trial) -> String {
     for sample in right {
         let Some(sent) = sample.sent_ns else { continue };
         let seconds = |ns: i64| ns as f64 / 1e9;
-        let delay = sample.first_byte_ns.map_or(0, |first| first - sent);
+        let delay = sample.first_byte_ns.unwrap_or(sample.ended_ns) - sent;
         out.push_str(&format!(
-            "{:.4},{:.4},0.0000,0.0000,{:.4},0.0000,{status},{:.4}\n",
+            "{:.4},{:.4},0.0000,0.0000,{:.4},{:.4},{status},{:.4}\n",
             seconds(sample.ended_ns - sent),
             sample.connect_ns.unwrap_or(0) as f64 / 1e9,
             seconds(delay),
+            seconds(sample.ended_ns - sent - delay),
             seconds(sent.max(0))
         ));
     }
@@ -314,21 +321,21 @@ fn rows(trial: &Trial) -> String {
 }
 
 fn details(record: &Record) -> String {
-    let row = |name: &str, times: &Distribution| {
-        let seconds = |span: Option<model::Span>| span.unwrap_or_default().as_s_f64();
-        format!(
-            "  {name}:\t{:.4} secs, {:.4} secs, {:.4} secs\n",
-            seconds(times.mean()),
-            seconds(times.min()),
-            seconds(times.max())
-        )
+    let row = |name: &str, times: &Distribution, zeros: u64| {
+        let Row { mean, min, max, .. } = Row::of(times, zeros);
+        let [mean, min, max] = [mean, min, max].map(|ms| ms / 1e3);
+        format!("  {name}:\t{mean:.4} secs, {min:.4} secs, {max:.4} secs\n")
     };
+    let connecting = connecting(record);
+    // Requests on a connection that is there take no time to connect.
+    let kept = record.service_time.count();
+    let kept = kept.saturating_sub(connecting.count());
     format!(
         "\nDetails (average, fastest, slowest):\n{}  DNS-lookup:\t0.0000 secs, 0.0000 secs, 0.0000 \
          secs\n{}{}",
-        row("DNS+dialup", &record.connect_time),
-        row("resp wait", &record.first_byte_time),
-        row("resp read", &record.transfer_time)
+        row("DNS+dialup", &connecting, kept),
+        row("resp wait", &record.first_byte_time, 0),
+        row("resp read", &record.transfer_time, 0)
     )
 }
 
@@ -374,100 +381,4 @@ pub(super) fn errors(trial: &Trial) -> Vec<(u64, String)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use model::{Span, fixture};
-
-    use super::super::tests::given;
-    use super::*;
-
-    #[test]
-    fn each_worker_makes_as_many_requests() {
-        let check = |line: &str, word: &str| {
-            let given = given(&TOOL, line);
-            let words = asked(&given, "http://h/").expect("it can run").words;
-            assert!(words.contains(&word.to_owned()), "{line}: {words:?}");
-        };
-        check("http://h/", "--requests=200");
-        check("-n 10 -c 3 http://h/", "--requests=9");
-        check("-n=10 --c 3 http://h/", "--requests=9");
-        check("-q 2.5 -c 4 -z 1s http://h/", "--rate=10");
-        check("http://h/", "--header=Accept-Encoding: gzip");
-        // What -H says stands in the place of a usual field.
-        let own = "-H Content-Type:a/b -H accept-encoding:identity http://h/";
-        let words = asked(&given(&TOOL, own), "http://h/").expect("it can run");
-        let words = words.words.join(" ");
-        assert!(
-            !words.contains("text/html") && !words.contains("gzip"),
-            "{words}"
-        );
-        let check = |line: &str, url: &str, expected: &[&str]| {
-            let words = asked(&given(&TOOL, line), url).expect("it can run").words;
-            for word in expected {
-                assert!(words.contains(&(*word).to_owned()), "{line}: {words:?}");
-            }
-        };
-        let shared = ["--http2", "--connections=1", "--streams=50"];
-        check("-h2 https://h/", "https://h/", &shared);
-        let several = ["--connections=3", "--streams=84"];
-        check("-h2 -n 250 -c 250 https://h/", "https://h/", &several);
-        let alone = ["--connections=50", "--streams=1"];
-        check("-h2 -disable-keepalive https://h/", "https://h/", &alone);
-        check("-h2 http://h/", "http://h/", &["--connections=50"]);
-        let few = given(&TOOL, "-n 2 -c 3 http://h/");
-        assert!(asked(&few, "http://h/").is_err());
-    }
-
-    #[test]
-    fn times_are_read_as_go_reads_them() {
-        let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(duration(text).ok().as_deref(), expected, "{text}");
-        };
-        check("10s", Some("10000ms"));
-        check("1m30s", Some("90000ms"));
-        check("1.5s", Some("1500ms"));
-        check("500ms", Some("500ms"));
-        check("10", None);
-        check("", None);
-    }
-
-    #[test]
-    fn the_histogram_has_each_answer_once() {
-        let mut times = Distribution::default();
-        for ms in [1, 1, 2, 11] {
-            times.record(Span::from_ms(ms));
-        }
-        let bins = histogram(&times, 40);
-        assert_eq!(bins.len(), 11);
-        assert_eq!(bins.iter().map(|(_, count, _)| count).sum::<u64>(), 4);
-        assert_eq!(bins[0].2.chars().count(), 40);
-    }
-
-    #[test]
-    fn the_text_has_the_lines_of_hey() {
-        let given = given(&TOOL, "http://h/");
-        let text = told(&given, "http://h/", &fixture::closed()).expect("it is told");
-        let mut rest = text.as_str();
-        for expected in [
-            "\nSummary:\n  Total:\t",
-            " secs\n  Slowest:\t",
-            " secs\n  Fastest:\t",
-            " secs\n  Average:\t",
-            " secs\n  Requests/sec:\t",
-            "\n  \n  Total data:\t",
-            " bytes\n  Size/request:\t",
-            " bytes\n\nResponse time histogram:\n  ",
-            "]\t|■",
-            "\n\n\nLatency distribution:\n  10% in ",
-            "\n  99% in ",
-            "\n\nDetails (average, fastest, slowest):\n  DNS+dialup:\t",
-            "\n  resp wait:\t",
-            "\n\nStatus code distribution:\n  [200]\t",
-            " responses\n",
-        ] {
-            let found = rest.split_once(expected);
-            rest = found
-                .unwrap_or_else(|| panic!("no {expected:?} in {text}"))
-                .1;
-        }
-    }
-}
+mod tests;
