@@ -322,7 +322,8 @@ fn demand(
         match () {
             () if status >= 400 => Some(format!("had status {status}")),
             () if answer.leads_on => Some(format!(
-                "was still a redirect, status {status}, after as many as --follow allows (a circle?)"
+                "was still a redirect, status {status}, after as many as --follow allows (a \
+                 circle?)"
             )),
             () => None,
         }

@@ -165,8 +165,8 @@ fn then_and_now(run: &Run) -> String {
         return String::new();
     }
     let mut out = format!(
-        "\n## Then and now\n\n**{WARNING}** {RATIO}\n\n| what | here | then | now | now / then | source |\n\
-         |---|---|--:|--:|--:|---|\n"
+        "\n## Then and now\n\n**{WARNING}** {RATIO}\n\n\
+         | what | here | then | now | now / then | source |\n|---|---|--:|--:|--:|---|\n"
     );
     for row in rows(run) {
         let (place, now, ratio) = match &row.now {

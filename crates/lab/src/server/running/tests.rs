@@ -236,7 +236,12 @@ fn starts_answers_and_leaves_nothing_behind(
         if name != "mini-httpd" {
             assert_eq!(facts.processes_before, facts.processes_after, "{name}");
         }
-        assert!(facts.listen_backlog > Some(backlog), "{name}: {facts:?}");
+        // It lets twice as many wait as it has room for, which are few as it comes.
+        let least = match (name, preset) {
+            ("webfs", Preset::Stock) => 63,
+            _ => backlog,
+        };
+        assert!(facts.listen_backlog > Some(least), "{name}: {facts:?}");
         // What the tuned configurations of these say, as far as the kernel lets them.
         let are_told = ["nginx", "apache", "lighttpd", "haproxy", "trafficserver"];
         if preset == Preset::Tuned && are_told.contains(&name) {

@@ -3,10 +3,11 @@
 //! A user asks for what was recorded in its order, and waits where nothing was under way then: that
 //! is when the person looked at a page. What was asked while something else was under way is asked
 //! together, up to as many at once as a browser has connections to a server; the document that a
-//! page begins with comes before its parts, which nobody knows before. What the recording says to be
-//! of one page stays one, whatever the browser did between its parts, unless that took a second.
+//! page begins with comes before its parts, which nobody knows before. What the recording says to
+//! be of one page stays one, whatever the browser did between its parts, unless that took a second.
 
-use std::borrow::Cow;
+mod content;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -15,6 +16,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use toml::value::{Datetime, Offset};
 
+use self::content::Content;
 use super::{Script, unique};
 use crate::plan::{Expectation, ScriptFile, StepFile, Think, Url};
 use crate::request::{Request, RequestFile};
@@ -23,7 +25,7 @@ use crate::units::Span;
 /// A pause that is shorter is the browser's.
 const WAIT_MIN: Span = Span::from_ms(1);
 
-/// Within a page, one that is shorter is the browser's, too: it reads what came, and no person does.
+/// Within a page, one that is shorter is the browser's, too: it reads what came, and nobody else.
 const READING: Span = Span::from_s(1);
 
 /// Connections that browsers make to a server over HTTP/1.1.
@@ -255,49 +257,6 @@ impl Asked {
 struct Field {
     name: String,
     value: String,
-}
-
-#[derive(Deserialize)]
-struct Content {
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default, rename = "mimeType")]
-    kind: Option<String>,
-    /// The fields of a form, which some programs write instead of the text.
-    #[serde(default)]
-    params: Vec<Field>,
-}
-
-impl Content {
-    /// The text that was sent: of a form, put together from its fields if need be.
-    fn text(&self) -> Option<Cow<'_, str>> {
-        let kind = self.kind.as_deref().unwrap_or_default();
-        let is_form = kind.starts_with("application/x-www-form-urlencoded");
-        match &self.text {
-            Some(text) if !text.is_empty() || self.params.is_empty() => Some(text.into()),
-            text if self.params.is_empty() || !is_form => text.as_deref().map(Cow::from),
-            _ => {
-                let field = |one: &Field| format!("{}={}", encoded(&one.name), encoded(&one.value));
-                let fields: Vec<String> = self.params.iter().map(field).collect();
-                Some(fields.join("&").into())
-            }
-        }
-    }
-}
-
-/// A name or a value of a form as it is sent (WHATWG URL, application/x-www-form-urlencoded). What
-/// the recording has encoded already stays as it is.
-fn encoded(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b' ' => out.push('+'),
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => out.push(char::from(byte)),
-            b'*' | b'-' | b'.' | b'_' | b'%' | b'+' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }
 
 #[derive(Default, Deserialize)]

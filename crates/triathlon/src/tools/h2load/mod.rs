@@ -220,8 +220,8 @@ fn told(given: &Given, _url: &str, trial: &Trial) -> anyhow::Result<String> {
     Ok(out)
 }
 
-/// Bytes of the names and values in the head of an answer of HTTP/1.1. It has a status line besides,
-/// and a colon, a blank and a line end for each field, and an empty line.
+/// Bytes of the names and values in the head of an answer of HTTP/1.1. It has a status line
+/// besides, and a colon, a blank and a line end for each field, and an empty line.
 const fn fields(reference: &Reference) -> u64 {
     let line = reference.version.len() + " 200 \r\n".len() + reason(reference.status).len();
     let frame = line + 4 * reference.headers.len() + 2;
