@@ -155,7 +155,7 @@ fn check_fields(headers: &[(String, String)]) -> Result<(), PlanError> {
                 format!("'{name}' is not a field name; write 'Name: value'"),
             ));
         }
-        if value == REDACTED {
+        if value.contains(REDACTED) {
             return Err(field(
                 "headers",
                 format!(

@@ -13,8 +13,8 @@ use crate::{clock, cpu};
 const SHORTEST: Span = Span::from_us(100);
 
 /// Watches each of `cpus` for its part of `time`, with a thread of its own; none if none of them
-/// may be used.
-pub fn watch(cpus: &[u32], time: Span) -> Option<Hiccups> {
+/// may be used. It ends early once it `is_over`.
+pub fn watch(cpus: &[u32], time: Span, is_over: impl Fn() -> bool + Sync) -> Option<Hiccups> {
     let parts = u64::try_from(cpus.len()).ok().filter(|count| *count > 0)?;
     let part = Span::from_ns(time.as_ns() / parts);
     let watching = || {
@@ -26,7 +26,7 @@ pub fn watch(cpus: &[u32], time: Span) -> Option<Hiccups> {
         let mut all = None;
         for number in cpus {
             if cpu::pin(*number).is_ok() {
-                let seen = observe(clock::monotonic, waited, part);
+                let seen = observe(clock::monotonic, waited, part, &is_over);
                 all = Some(merge(all.unwrap_or_default(), seen));
             }
         }
@@ -35,17 +35,19 @@ pub fn watch(cpus: &[u32], time: Span) -> Option<Hiccups> {
     std::thread::scope(|scope| scope.spawn(watching).join().ok().flatten())
 }
 
-/// Reads `now` until `time` has passed. What `waited` grew by in a gap was a wait for other work.
+/// Reads `now` until `time` has passed or it `is_over`. What `waited` grew by in a gap was a wait
+/// for other work.
 fn observe(
     mut now: impl FnMut() -> Instant,
     mut waited: impl FnMut() -> Span,
     time: Span,
+    is_over: impl Fn() -> bool,
 ) -> Hiccups {
     let mut seen = Hiccups::default();
     let mut wait = waited();
     let start = now();
     let mut last = start;
-    while last.saturating_since(start) < time {
+    while last.saturating_since(start) < time && !is_over() {
         let next = now();
         let gap = next.saturating_since(last);
         last = next;
@@ -92,7 +94,8 @@ mod tests {
             due.set(due.get() + if jump { wait } else { 0 });
             Instant::from_ns(ns.get())
         };
-        let seen = observe(now, || Span::from_ns(due.get()), Span::from_ms(100));
+        let time = Span::from_ms(100);
+        let seen = observe(now, || Span::from_ns(due.get()), time, || false);
         let found = (seen.count, seen.lost.as_ns(), seen.longest.as_ns());
         assert_eq!(found, expected, "{seen:?}");
         assert!(seen.watched >= Span::from_ms(100));
@@ -110,9 +113,16 @@ mod tests {
 
     #[test]
     fn what_may_not_be_used_is_not_watched() {
-        assert_eq!(watch(&[], Span::from_ms(1)), None);
-        assert_eq!(watch(&[1_000_000], Span::from_ms(1)), None);
+        assert_eq!(watch(&[], Span::from_ms(1), || false), None);
+        assert_eq!(watch(&[1_000_000], Span::from_ms(1), || false), None);
         let own = cpu::allowed().unwrap();
-        assert!(watch(&own[..1], Span::from_us(10)).is_some());
+        assert!(watch(&own[..1], Span::from_us(10), || false).is_some());
+    }
+
+    #[test]
+    fn what_is_over_is_watched_no_longer() {
+        let own = cpu::allowed().unwrap();
+        let seen = watch(&own, Span::from_s(600), || true).unwrap();
+        assert!(seen.watched < Span::from_s(60), "{seen:?}");
     }
 }

@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use fleet::FleetError;
+use lab::LabError;
+
 /// How the program ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Exit {
@@ -27,8 +30,14 @@ pub(crate) struct UsageError(pub(crate) String);
 impl Exit {
     /// The code for an error that ended the program.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
+        let is_interrupted = |cause: &(dyn std::error::Error + 'static)| {
+            matches!(cause.downcast_ref(), Some(LabError::Interrupted))
+                || matches!(cause.downcast_ref(), Some(FleetError::Interrupted))
+        };
         if error.chain().any(|cause| cause.is::<UsageError>()) {
             Self::Usage
+        } else if error.chain().any(is_interrupted) {
+            Self::Interrupted
         } else {
             Self::World
         }
@@ -45,5 +54,19 @@ impl From<Exit> for ExitCode {
             Exit::Threshold => 4,
             Exit::Interrupted => 130,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_interrupted_did_not_fail() {
+        let of = |error: anyhow::Error| Exit::of(&error.context("about it"));
+        assert_eq!(of(LabError::Interrupted.into()), Exit::Interrupted);
+        assert_eq!(of(FleetError::Interrupted.into()), Exit::Interrupted);
+        assert_eq!(of(UsageError(String::new()).into()), Exit::Usage);
+        assert_eq!(of(anyhow::anyhow!("full")), Exit::World);
     }
 }

@@ -7,6 +7,7 @@ mod cmd;
 mod exit;
 mod lua;
 mod out;
+mod place;
 mod secrets;
 mod shell;
 mod tool;

@@ -11,10 +11,20 @@ use report::text::Style;
 pub(crate) fn style() -> Style {
     let stdout = io::stdout();
     let columns = terminal_size::terminal_size_of(&stdout).map(|(columns, _)| columns.0);
-    let has_none = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let is_declined = has_none || std::env::var_os("NO_COLOR").is_some();
-    let colour = stdout.is_terminal() && !is_declined;
+    // An empty one declines nothing (no-color.org).
+    let is_declined = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colour = stdout.is_terminal() && !is_dumb() && !is_declined;
     Style::new(colour, columns.map(usize::from))
+}
+
+/// Whether somebody watches standard error at a terminal on which lines can be written over.
+pub(crate) fn draws() -> bool {
+    io::stderr().is_terminal() && !is_dumb()
+}
+
+/// Whether the terminal has no more than lines.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// What cannot be written, in the words of an error.

@@ -4,14 +4,15 @@
 use std::ffi::OsString;
 use std::ops::Range;
 
-use model::redact::{self, REDACTED};
+use model::redact::{self, REDACTED, SHORTEST};
 
 use crate::out;
 use crate::tools::{self, Tool};
 
-/// What was found on the command line.
+/// What was found on the command line: texts that messages may repeat, each with what is said in
+/// its place.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub(crate) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
     /// Finds them, and writes over them in the list of processes. Nothing is hidden where
@@ -21,15 +22,17 @@ impl Secrets {
             return Self::default();
         }
         let flags = flags_of(words);
-        let mut secrets = Vec::new();
+        let mut secrets = Self::default();
         let mut parts = Vec::new();
         for (index, word) in words.iter().enumerate() {
             let Some(word) = word.to_str() else { continue };
             let before = index.checked_sub(1).and_then(|index| words[index].to_str());
-            if let Some(part) = of_flag(&flags, before, word).or_else(|| redact::in_word(word)) {
-                secrets.push(word[part.clone()].to_owned());
-                parts.push((index, part));
-            }
+            let found = match of_flag(&flags, before, word) {
+                Some(part) => vec![part],
+                None => redact::in_word(word),
+            };
+            secrets.note(word, &found);
+            parts.extend(found.into_iter().map(|part| (index, part)));
         }
         if let Err(error) = sys::process::title::hide(&parts) {
             out::note(format_args!(
@@ -37,7 +40,31 @@ impl Secrets {
                  list of processes: they cannot be hidden: {error}"
             ));
         }
-        Self(secrets)
+        secrets
+    }
+
+    /// Notes the secrets that stand in these parts of a word. Short ones stand in too many other
+    /// words: they are known as a message quotes them, or by the word that they stand in.
+    fn note(&mut self, word: &str, parts: &[Range<usize>]) {
+        let mut clean = word.to_owned();
+        for part in parts.iter().rev() {
+            let secret = &word[part.clone()];
+            clean.replace_range(part.clone(), REDACTED);
+            if secret.len() >= SHORTEST {
+                self.0.push((secret.to_owned(), REDACTED.to_owned()));
+            } else {
+                let quoted = ['\'', '"', '`'].map(|quote| format!("{quote}{secret}{quote}"));
+                let all = quoted.into_iter();
+                self.0
+                    .extend(all.map(|text| (text, format!("'{REDACTED}'"))));
+            }
+        }
+        if !parts.is_empty() && word.len() >= SHORTEST {
+            self.0.push((word.to_owned(), clean));
+        }
+        // What holds another one is looked for first.
+        self.0
+            .sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
     }
 
     /// Whether there are none.
@@ -48,8 +75,8 @@ impl Secrets {
     /// The text without them.
     pub(crate) fn without(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for secret in &self.0 {
-            text = text.replace(secret, REDACTED);
+        for (secret, instead) in &self.0 {
+            text = text.replace(secret, instead);
         }
         text
     }
@@ -86,6 +113,32 @@ fn of_flag(flags: &[&str], before: Option<&str>, word: &str) -> Option<Range<usi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_is_whole_but_for_secrets() {
+        let without = |words: &[(&str, &str)], text: &str| {
+            let mut secrets = Secrets::default();
+            for (word, secret) in words {
+                let at = word.find(secret).expect("it is in there");
+                let part = at..at + secret.len();
+                secrets.note(word, &[part]);
+            }
+            secrets.without(text)
+        };
+        let short = [("a", "a"), ("b", "b"), ("http://u:p@h/", "u:p")];
+        let said = "the argument '--user' cannot be used with '--bearer'";
+        assert_eq!(without(&short, said), said);
+        assert_eq!(
+            without(&short, "invalid value 'a' for '--user <NAME:PASSWORD>'"),
+            "invalid value '(redacted)' for '--user <NAME:PASSWORD>'"
+        );
+        assert_eq!(
+            without(&short, "unexpected argument 'http://u:p@h/' found"),
+            "unexpected argument 'http://(redacted)@h/' found"
+        );
+        let long = [("--user=me:secret", "me:secret")];
+        assert_eq!(without(&long, "what is me:secret?"), "what is (redacted)?");
+    }
 
     #[test]
     fn values_of_flags_are_secrets() {

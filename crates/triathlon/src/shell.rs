@@ -2,6 +2,15 @@
 
 use std::path::Path;
 
+/// The command line of this process, as it is shown: bytes that are no text have a mark in their
+/// place.
+pub(crate) fn command_line() -> Vec<String> {
+    let words = std::env::args_os();
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// As a word of a command line.
 pub(crate) fn word(path: &Path) -> String {
     let text = path.display().to_string();

@@ -37,6 +37,26 @@ where
     }
 }
 
+/// The same for numbers that may be 0.
+pub(crate) fn zero_or_more<T>() -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
+where
+    T: FromStr + Send + Sync,
+{
+    |text| {
+        let why = match text.parse::<u128>() {
+            Ok(_) => "that is too large a number: give less",
+            Err(_) => "give a whole number, 0 or more",
+        };
+        text.parse().map_err(|_| why.to_owned())
+    }
+}
+
+/// One of several numbers that say how often each of several URLs is asked.
+pub(crate) fn weight(text: &str) -> Result<u32, String> {
+    text.parse()
+        .map_err(|_| "give a whole number for each URL, with commas between them: 9,1".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +75,15 @@ mod tests {
             let said = parse(wrong).expect_err(wrong);
             assert_eq!(said, "give a whole number, 1 or more");
         }
+        let parse = zero_or_more::<u32>();
+        assert_eq!(parse("0"), Ok(0));
+        for (wrong, expected) in [
+            ("-1", "give a whole number, 0 or more"),
+            ("4294967296", "that is too large a number: give less"),
+        ] {
+            assert_eq!(parse(wrong).expect_err(wrong), expected);
+        }
+        assert_eq!(weight("9"), Ok(9));
+        assert!(weight("9:1").expect_err("no number").contains("commas"));
     }
 }

@@ -21,6 +21,9 @@ pub struct Url {
 }
 
 impl Url {
+    /// What is wrong with one that says who asks. Some doors have another place for that.
+    pub const NAMES_A_USER: &str = "it carries a user name, which a URL may not have here";
+
     /// Reads `http://host[:port][/path][?query]`; the scheme may be left out.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let wrong = |why| PlanError::Url {
@@ -40,7 +43,7 @@ impl Url {
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
         if authority.contains('@') {
-            return Err(wrong("it carries a user name; use --user NAME:PASSWORD"));
+            return Err(wrong(Self::NAMES_A_USER));
         }
         let (host, port) = split_authority(authority).map_err(wrong)?;
         let usual = if is_secure { 443 } else { 80 };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{REDACTED, is_secret, text};
 
 /// Shorter values stand in too many other places to be replaced wherever they are.
-const SHORTEST: usize = 6;
+pub const SHORTEST: usize = 6;
 
 /// What a text says in JSON or TOML; none where it is neither.
 pub fn document(text: &str) -> Option<Value> {
@@ -29,13 +29,35 @@ pub fn secrets(document: &Value) -> Vec<String> {
     found
 }
 
-/// An experiment as it is shown: without credentials, on however many lines they are written.
-pub fn experiment(written: &str) -> String {
+/// What somebody wrote, as it is shown: without credentials, on however many lines they stand.
+pub fn written(written: &str) -> String {
     let mut clean = text(written);
     for secret in document(written).iter().flat_map(secrets) {
         clean = clean.replace(&secret, REDACTED);
     }
     clean
+}
+
+/// Takes the credentials out of a document.
+pub fn clean(value: &mut Value) {
+    match value {
+        Value::String(written) => *written = text(written),
+        Value::Array(all) => match &mut all[..] {
+            [Value::String(name), Value::String(value)] if is_secret(name) => {
+                REDACTED.clone_into(value);
+            }
+            all => all.iter_mut().for_each(clean),
+        },
+        Value::Object(all) => {
+            for (name, value) in all {
+                match value {
+                    Value::String(value) if is_secret(name) => REDACTED.clone_into(value),
+                    value => clean(value),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Calls `found` with each text and the name that it is the value of: a key, or the first of two
@@ -69,15 +91,29 @@ mod tests {
         let written = "[[workload.request]]\nheaders = [\n  [\n    \"Authorization\",\n    \
                        \"Bearer abcdef\",\n  ],\n  [\"A\", \"plain text\"],\n]\n# Bearer abcdef\n\
                        [table]\nCookie = '''\nabc=defghi'''\n";
-        let clean = experiment(written);
+        let clean = super::written(written);
         assert!(
             !clean.contains("abcdef") && !clean.contains("defghi"),
             "{clean}"
         );
         assert!(clean.contains("plain text"), "{clean}");
-        assert_eq!(experiment(&clean), clean);
+        assert_eq!(super::written(&clean), clean);
         // What is neither is a text.
-        assert_eq!(experiment("Cookie: abcdef"), "Cookie: (redacted)");
+        assert_eq!(super::written("Cookie: abcdef"), "Cookie: (redacted)");
         assert_eq!(document("Cookie: abcdef"), None);
+    }
+
+    #[test]
+    fn a_document_loses_its_secrets_however_short() {
+        let mut value = serde_json::json!({
+            "headers": [["Authorization", "X"], ["Accept", "a"]],
+            "step": [{"headers": {"x-api-key": "Y"}, "get": "http://u:p@h/"}],
+        });
+        clean(&mut value);
+        let expected = serde_json::json!({
+            "headers": [["Authorization", REDACTED], ["Accept", "a"]],
+            "step": [{"headers": {"x-api-key": REDACTED}, "get": "http://(redacted)@h/"}],
+        });
+        assert_eq!(value, expected);
     }
 }

@@ -15,7 +15,7 @@ use crate::trial::Trial;
 mod document;
 mod text;
 
-pub use document::{document, experiment, secrets, visit};
+pub use document::{SHORTEST, clean, document, secrets, visit, written};
 pub use text::text;
 
 /// What stands in the place of a secret.
@@ -42,13 +42,29 @@ pub fn is_secret(field: &str) -> bool {
         .any(|secret| field.eq_ignore_ascii_case(secret))
 }
 
-/// Takes the secrets out of header fields.
+/// Takes the secrets out of header fields, and the users out of the URLs in them.
 fn fields(fields: &mut [(String, String)]) {
     for (name, value) in fields {
-        if is_secret(name) {
-            REDACTED.clone_into(value);
+        *value = match is_secret(name) {
+            true => REDACTED.to_owned(),
+            // A place may be told without its scheme.
+            false if value.starts_with("//") => url(value).into_owned(),
+            false => text::without_users(value),
+        };
+    }
+}
+
+/// Parts of a text from left to right, those that lie over each other as one.
+fn merged(mut parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    parts.sort_unstable_by_key(|part| part.start);
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match merged.last_mut().filter(|last| part.start < last.end) {
+            Some(last) => last.end = last.end.max(part.end),
+            None => merged.push(part),
         }
     }
+    merged
 }
 
 /// The URL without the name and password of a user.
@@ -63,7 +79,10 @@ pub fn url(url: &str) -> Cow<'_, str> {
 
 /// Where the name and password of a user stand in a URL, whose scheme may be left out.
 fn user_info(url: &str) -> Option<Range<usize>> {
-    let start = url.find("://").map_or(0, |at| at + 3);
+    let start = match url.starts_with("//") {
+        true => 2,
+        false => url.find("://").map_or(0, |at| at + 3),
+    };
     let length = url[start..]
         .find(['/', '?', '#'])
         .unwrap_or(url.len() - start);
@@ -116,42 +135,59 @@ impl Trial {
                 fields(&mut reference.headers);
             }
         }
-        // Somebody else's process, whose arguments may hold anything; a server that the lab started
-        // is known by its point.
-        if self.point.is_none()
-            && let Some(server) = &mut self.context.server
-        {
-            server.command.clear();
+        if let Some(server) = &mut self.context.server {
+            // Somebody else's process, whose arguments may hold anything; a server that the lab
+            // started is known by its point.
+            match self.point {
+                None => server.command.clear(),
+                Some(_) => words(&mut server.command),
+            }
+            for text in server.configuration.values_mut() {
+                *text = written(text);
+            }
         }
     }
 }
 
-/// Where the secret of a word of a command line stands: the value of `Authorization: value`,
-/// whatever flag stands before it, or the user of a URL.
-pub fn in_word(word: &str) -> Option<Range<usize>> {
-    if let Some(colon) = word.find(':') {
-        let name = word[..colon].trim_end().to_ascii_lowercase();
-        if SECRET_FIELDS.iter().any(|secret| name.ends_with(secret)) {
-            let value = &word[colon + 1..];
-            let start = word.len() - value.trim_start().len();
-            return Some(start..start + value.trim().len()).filter(|range| !range.is_empty());
+/// Where the secrets of a word of a command line stand: the value of `Authorization: value`,
+/// whatever flag stands before it, those of fields in `KEY=VALUE`, and the user of a URL.
+pub fn in_word(word: &str) -> Vec<Range<usize>> {
+    if let Some(value) = value_of_field(word) {
+        return vec![value];
+    }
+    let mut parts = text::values(word);
+    match user_info(word) {
+        Some(user) if word.contains("://") => {
+            parts.push(user);
+            parts.extend(text::users(word));
         }
+        // Without a scheme: a user with a password, and no flag and no @FILE.
+        Some(user) if parts.is_empty() => {
+            let name = &word[user.clone()];
+            let is_user = name.contains(':') && !name.contains(char::is_whitespace);
+            parts.extend((is_user && !word.starts_with('-')).then_some(user));
+        }
+        _ => parts.extend(text::users(word)),
     }
-    if word.contains("://") {
-        return user_info(word);
-    }
-    // Without a scheme: a user with a password, and no flag and no @FILE.
-    let range = user_info(word)?;
-    let user = &word[range.clone()];
-    let is_user = user.contains(':') && !user.contains(char::is_whitespace);
-    (is_user && !word.starts_with('-')).then_some(range)
+    parts.retain(|part| !part.is_empty() && word[part.clone()] != *REDACTED);
+    merged(parts)
+}
+
+/// Where the value stands in a word that is a secret field as a whole.
+fn value_of_field(word: &str) -> Option<Range<usize>> {
+    let (name, value) = word.split_once(':')?;
+    let name = name.trim_end().to_ascii_lowercase();
+    let is_field = SECRET_FIELDS.iter().any(|secret| name.ends_with(secret));
+    let start = word.len() - value.trim_start().len();
+    let found = start..start + value.trim().len();
+    (is_field && !found.is_empty()).then_some(found)
 }
 
 /// Words of a command line without their secrets.
 pub fn words(words: &mut [String]) {
     for word in words {
-        if let Some(range) = in_word(word) {
-            word.replace_range(range, REDACTED);
+        for part in in_word(word).into_iter().rev() {
+            word.replace_range(part, REDACTED);
         }
     }
 }

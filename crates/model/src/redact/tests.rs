@@ -31,6 +31,7 @@ fn urls_lose_their_user() {
         ("http://host/a@b", "http://host/a@b"),
         ("http://host?a@b", "http://host?a@b"),
         ("http://host#a@b", "http://host#a@b"),
+        ("//u:p@host/a@b", "//(redacted)@host/a@b"),
         ("host", "host"),
     ] {
         assert_eq!(url(given), expected, "{given}");
@@ -55,6 +56,14 @@ fn secrets_are_found_in_command_lines() {
         ("@file", "@file"),
         ("a@b", "a@b"),
         ("Accept: a@b", "Accept: a@b"),
+        (
+            r#"w[0].headers=[["Authorization","Bearer X"],["private-token","Y"]]"#,
+            r#"w[0].headers=[["Authorization","(redacted)"],["private-token","(redacted)"]]"#,
+        ),
+        (
+            "server[0].url=http://h/?next=http://u:p@h/",
+            "server[0].url=http://h/?next=http://(redacted)@h/",
+        ),
         ("load", "load"),
     ] {
         let mut given = [given.to_owned()];
@@ -77,6 +86,10 @@ fn a_stored_trial_has_no_secret_in_any_byte() {
     reference
         .headers
         .push(("Set-Cookie".to_owned(), secret.to_owned()));
+    for place in ["http:", ""] {
+        let place = format!("{place}//u:{secret}@127.0.0.1/a@b");
+        reference.headers.push(("Location".to_owned(), place));
+    }
     let environment = &mut trial.environment;
     environment
         .sysctls
@@ -85,6 +98,15 @@ fn a_stored_trial_has_no_secret_in_any_byte() {
     trial.point = None;
     let server = trial.context.server.get_or_insert_default();
     server.command = vec!["db".to_owned(), format!("--password={secret}")];
+    let field = format!("proxy_set_header Authorization \"{secret}\";");
+    server.configuration = [("proxy.conf".to_owned(), field)].into();
+    let mut ours = trial.clone();
+    ours.point = fixture::first_heat().remove(0).point;
+    let server = ours.context.server.get_or_insert_default();
+    server.command = vec!["proxy".to_owned(), format!("http://u:{secret}@h/")];
+    ours.redact();
+    let text = serde_json::to_string(&ours).unwrap();
+    assert!(!text.contains(secret), "{text}");
     trial.redact();
     let text = serde_json::to_string(&trial).unwrap();
     assert!(!text.contains(secret), "{text}");

@@ -1,35 +1,35 @@
 //! Credentials in texts that other programs read: configurations, logs, scripts.
 
-use super::{REDACTED, SECRET_FIELDS};
+use std::ops::Range;
+
+use super::{REDACTED, SECRET_FIELDS, merged};
 
 /// The text without what looks like a credential: what follows the name of a secret field and a
 /// colon, a quote or the like on its line, and the user of each URL.
 pub fn text(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        clean.push_str(&without_users(&without_values(line)));
+        let mut line = line.to_owned();
+        for part in values(&line).into_iter().rev() {
+            line.replace_range(part, REDACTED);
+        }
+        clean.push_str(&without_users(&line));
     }
     clean
 }
 
-fn without_values(line: &str) -> String {
-    let mut line = line.to_owned();
-    for name in SECRET_FIELDS {
-        let mut from = 0;
-        while let Some(at) = line[from..].to_ascii_lowercase().find(name) {
-            let start = from + at;
-            from = start + name.len();
-            if let Some((start, end)) = value_after(&line, start, from) {
-                line.replace_range(start..end, REDACTED);
-                from = start + REDACTED.len();
-            }
-        }
-    }
-    line
+/// Where the values of secret fields stand in a line.
+pub(super) fn values(line: &str) -> Vec<Range<usize>> {
+    let lower = line.to_ascii_lowercase();
+    let names = SECRET_FIELDS
+        .iter()
+        .flat_map(|name| lower.match_indices(name));
+    let found = names.filter_map(|(at, name)| value_after(line, at, at + name.len()));
+    merged(found.collect())
 }
 
 /// Where the value of the field lies whose name stands from `start` to `end`.
-fn value_after(line: &str, start: usize, end: usize) -> Option<(usize, usize)> {
+fn value_after(line: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if start > 0 && is_part(line.as_bytes()[start - 1]) {
         return None;
@@ -61,27 +61,28 @@ fn value_after(line: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let value = value[..length].trim_end_matches([';', ',', ' ', '\t', '\r', '\n', '{', '}']);
     let is_variable = value.starts_with(['$', '%']);
     let start = end + between;
-    (!value.is_empty() && !is_variable && value != REDACTED).then_some((start, start + value.len()))
+    (!value.is_empty() && !is_variable && value != REDACTED).then(|| start..start + value.len())
 }
 
-fn without_users(line: &str) -> String {
-    let mut clean = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(at) = rest.find("://") {
-        let (before, after) = rest.split_at(at + 3);
-        clean.push_str(before);
-        let is_end = |letter: char| letter.is_whitespace() || "/?#\"'<>\\".contains(letter);
-        let authority = &after[..after.find(is_end).unwrap_or(after.len())];
-        rest = match authority.rfind('@') {
-            Some(user) => {
-                clean.push_str(REDACTED);
-                &after[user..]
-            }
-            None => after,
-        };
+/// A line without the users of its URLs.
+pub(super) fn without_users(line: &str) -> String {
+    let mut clean = line.to_owned();
+    for part in users(line).into_iter().rev() {
+        clean.replace_range(part, REDACTED);
     }
-    clean.push_str(rest);
     clean
+}
+
+/// Where the users of URLs stand in a line.
+pub(super) fn users(line: &str) -> Vec<Range<usize>> {
+    let is_end = |letter: char| letter.is_whitespace() || "/?#\"'<>\\".contains(letter);
+    let urls = line.match_indices("://").map(|(at, mark)| at + mark.len());
+    let user = |start: usize| {
+        let rest = &line[start..];
+        let authority = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+        Some(start..start + authority.rfind('@')?)
+    };
+    urls.filter_map(user).collect()
 }
 
 #[cfg(test)]
@@ -124,6 +125,11 @@ mod tests {
                 "pass http://(redacted)@h/ http://h/@",
             ),
             ("Cookie: (redacted)", "Cookie: (redacted)"),
+            (
+                "headers=[['Cookie','a'],[\"Private-Token\",\"b\"]]",
+                "headers=[['Cookie','(redacted)'],[\"Private-Token\",\"(redacted)\"]]",
+            ),
+            ("Cookie: a; Authorization: b", "Cookie: (redacted)"),
         ] {
             assert_eq!(text(given), expected);
             assert_eq!(text(expected), expected);

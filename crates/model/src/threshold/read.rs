@@ -105,6 +105,8 @@ impl FromStr for Threshold {
         let value = reader.rest().trim_end();
         let bound = match what {
             What::Time(..) => read_time(value),
+            // No plan has a rate of 0, and an answer may have.
+            What::Rate if value == "0" => Ok(0.0),
             What::Rate => read_number::<Rate>(value, |rate| rate.as_per_second_f64()),
             What::Count => read_plain(value),
             What::Errors => read_share(value),

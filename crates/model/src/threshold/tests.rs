@@ -69,6 +69,7 @@ fn conditions_are_judged_with_their_value() {
     check("errors<0.02", Some(0.01), true);
     check(" rate>98.5 ", Some(99.0), true);
     check("rate>1k", Some(99.0), false);
+    check("rate>0", Some(99.0), true);
     check("count==990", Some(990.0), true);
     check("count===990", Some(990.0), true);
     check("count!=990", Some(990.0), false);

@@ -49,8 +49,8 @@ pub fn markdown(compared: &Compared) -> String {
             "\n### What differs in the {name}\n\n| what | A | B |\n|---|---|---|\n"
         );
         for one in differences {
-            let (a, b) = (fact(one.a.as_ref()), fact(one.b.as_ref()));
-            let _ = writeln!(text, "| {} | {} | {} |", cell(&one.what), cell(a), cell(b));
+            let [a, b] = fact(one).map(|text| cell(&text));
+            let _ = writeln!(text, "| {} | {a} | {b} |", cell(&one.what));
         }
     }
     let _ = write!(text, "\n{}\n\n{}\n", compared.declared, compared.caveat);

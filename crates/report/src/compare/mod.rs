@@ -35,8 +35,10 @@ pub(crate) fn tables(compared: &Compared) -> [(&'static str, Vec<&Row>); 2] {
     ]
 }
 
-pub(crate) fn fact(value: Option<&String>) -> &str {
-    value.map_or("not known", String::as_str)
+/// What is shown of both sides.
+pub(crate) fn fact(one: &Difference) -> [String; 2] {
+    let shown = one.shown();
+    shown.map(|text| text.unwrap_or_else(|| "not known".to_owned()))
 }
 
 /// A side's value with its unit.

@@ -19,7 +19,7 @@ pub fn text(compared: &Compared) -> String {
         }
         let _ = writeln!(text, "\nWhat differs in the {name}:");
         for one in differences.iter().take(DIFFERENCES_MAX) {
-            let (a, b) = (fact(one.a.as_ref()), fact(one.b.as_ref()));
+            let [a, b] = fact(one);
             let _ = writeln!(text, "  {}\n    A  {a}\n    B  {b}", one.what);
         }
         let more = differences.len().saturating_sub(DIFFERENCES_MAX);

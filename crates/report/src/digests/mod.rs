@@ -111,10 +111,12 @@ impl Run {
     /// An empty one for the experiment of `manifest`, with a sentence for each gap.
     pub fn of(manifest: &Manifest, gaps: &[Gap]) -> Self {
         let header = &manifest.experiment.experiment;
+        let mut command = repeating(manifest);
+        model::redact::words(&mut command);
         let mut run = Self {
             name: header.name.clone(),
             question: header.question.clone(),
-            command: Some(shell(&repeating(manifest))),
+            command: Some(shell(&command)),
             notes: {
                 let scaled = manifest.scaled.iter();
                 let scaled = scaled.map(|what| format!("Scaled to the budget: {what}."));

@@ -168,6 +168,10 @@ fn push_count(text: &mut String, settings: &[Setting], objections: &[Objection])
             rest += 1;
         }
     }
+    if settings.is_empty() {
+        text.push_str("\nThere is no setting in it: a line is 'name = value'.\n");
+        return;
+    }
     let count = settings.len() as u64;
     let (settings, were) = (words::plural(count, "setting"), words::was(count));
     let _ = writeln!(text, "\n{settings} {were} looked at:");

@@ -61,7 +61,10 @@ fn a_file_that_is_fine_says_so() {
     );
     assert!(text.contains("1  without effect on a benchmark"), "{text}");
     let text = told("empty.conf", "# nothing\n", "6.1");
-    assert!(text.contains("0 settings were looked at"), "{text}");
+    assert!(
+        text.contains("There is no setting in it: a line is 'name = value'.\n"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -97,11 +97,8 @@ fn differences(caption: &str, differences: &[Difference]) -> String {
     }
     let mut table = Table::stacked(caption, &["what", "A", "B"]);
     for one in differences {
-        table
-            .row()
-            .head(&escape(&one.what))
-            .text(fact(one.a.as_ref()))
-            .text(fact(one.b.as_ref()));
+        let [a, b] = fact(one);
+        table.row().head(&escape(&one.what)).text(&a).text(&b);
     }
     table.finish()
 }

@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if !args.hiccups.is_zero() && !args.fix_script {
         let cpus = &condition.environment.cpus_allowed;
         let before = Before::look(&roots.proc, &[], Way::default());
-        condition.hiccups = sys::hiccup::watch(cpus, args.hiccups);
+        condition.hiccups = sys::hiccup::watch(cpus, args.hiccups, || false);
         let ours = [Some(std::process::id()), server].into_iter().flatten();
         let ours: Vec<_> = ours.map(|pid| Group { pid, leaf: None }).collect();
         condition.others = before.others(&roots.proc, &ours);

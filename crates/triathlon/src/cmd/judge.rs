@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut set = TrialSet::default();
     let mut executions: BTreeMap<Execution, Judged> = BTreeMap::new();
     let opened = Opened::of(&args.trials)?;
-    let stored = super::stored::trials(&opened.paths)?;
+    let stored = super::stored::trials(&opened)?;
     let mut is_complete = stored.is_complete;
     let mut paths = Vec::new();
     for path in stored.paths {
@@ -51,7 +51,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             Ok(trial) => trial,
             // One that cannot be read takes nothing from the others.
             Err(error) => {
-                out::note(format_args!("triathlon: {}", crate::sentence(&error)));
+                let said = opened.named(&crate::sentence(&error));
+                out::note(format_args!("triathlon: {said}"));
                 is_complete = false;
                 continue;
             }

@@ -1,6 +1,5 @@
 //! `triathlon probe [NAME...]`: what the kernel can do, against how much of it there is already.
 
-use std::io::IsTerminal as _;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -397,7 +396,7 @@ fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
         &mut |result| shelf::put(&results, result),
         &mut progress(),
     );
-    if std::io::stderr().is_terminal() {
+    if out::draws() {
         out::progress("\r\x1b[K");
     }
     drop(work);
@@ -406,7 +405,7 @@ fn measure(request: &Request<'_>) -> anyhow::Result<Exit> {
 
 /// A line on stderr that is written over on a terminal; elsewhere one for each round of passes.
 fn progress() -> impl FnMut(Progress<'_>) {
-    let terminal = std::io::stderr().is_terminal();
+    let terminal = out::draws();
     let mut round = 0;
     move |event| match event {
         Progress::Begins {

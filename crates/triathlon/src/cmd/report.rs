@@ -17,6 +17,7 @@ use super::stored::{self, DEPTH_MAX, Opened, find, is_among_trials, newest, was_
 use super::study;
 use crate::exit::{Exit, UsageError};
 use crate::out;
+use crate::place;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,6 +88,10 @@ fn columns() -> String {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let opened = Opened::of(&args.paths)?;
+    make(args, &opened).map_err(|error| opened.blamed(error))
+}
+
+fn make(args: &Args, opened: &Opened) -> anyhow::Result<Exit> {
     let given = &args.paths;
     let args = &Args {
         paths: opened.paths.clone(),
@@ -96,13 +101,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return hand_out(args, bundle);
     }
     refuse_two_results(args)?;
-    let (mut pages, exit) = read(&args.paths)?;
+    let (mut pages, exit) = read(opened)?;
     pages.retain(|page| !page.run.digests().is_empty());
     if pages.is_empty() {
         let record = given.first().map_or_else(PathBuf::new, Clone::clone);
         let is_packed = args.paths.iter().any(|path| opened.is_packed(path));
         return probes(args, &record, is_packed);
     }
+    refuse_probes(opened, &pages)?;
     for page in &mut pages {
         // The page of a pack is not written into what is removed when this ends.
         page.folder.take_if(|folder| opened.is_packed(folder));
@@ -139,6 +145,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tell(args, file)?;
     }
     Ok(exit)
+}
+
+/// Probes have a page of their own: beside trials they would be on none.
+fn refuse_probes(opened: &Opened, pages: &[Page]) -> Result<(), UsageError> {
+    let is_shown = |path: &PathBuf| {
+        let mut folders = pages.iter().filter_map(|page| page.folder.as_ref());
+        folders.any(|folder| folder.starts_with(path))
+    };
+    let mut others = opened.paths.iter().filter(|path| !is_shown(path));
+    match others.find(|path| path.is_dir() && shelf::read(path).is_ok()) {
+        None => Ok(()),
+        Some(path) => Err(UsageError(format!(
+            "{} holds results of probes, which have a page of their own: give it alone, and the \
+             trials in another command",
+            path.display()
+        ))),
+    }
 }
 
 /// A page shows one execution: why there is none of these.
@@ -179,7 +202,12 @@ fn refuse_two_results(args: &Args) -> Result<(), UsageError> {
     let is_csv = args.csv.as_deref().is_some_and(is_stdout);
     let why = if is_html && is_csv {
         "--html - and --csv -: stdout takes one of them; name a file for the other"
-    } else if let Some(file) = twice(args) {
+    } else if let Some((_, _, file)) = place::twice([
+        ("--html", args.html.as_deref()),
+        ("--csv", args.csv.as_deref()),
+        ("--pdf", args.pdf.as_deref()),
+        ("--markdown", args.markdown.as_deref()),
+    ]) {
         return Err(UsageError(format!(
             "{} would be written twice: name a file for each of --html, --csv, --pdf and \
              --markdown",
@@ -195,15 +223,6 @@ fn refuse_two_results(args: &Args) -> Result<(), UsageError> {
         return Ok(());
     };
     Err(UsageError(why.to_owned()))
-}
-
-/// A file that two of the results would be written to.
-fn twice(args: &Args) -> Option<&Path> {
-    let all = [&args.html, &args.csv, &args.pdf, &args.markdown];
-    let mut files: Vec<&Path> = all.into_iter().flatten().map(PathBuf::as_path).collect();
-    files.sort_unstable();
-    let mut pairs = files.windows(2);
-    pairs.find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 /// Says where a result is; beside one that is on standard output, on standard error.
@@ -232,7 +251,7 @@ fn hand_out(args: &Args, bundle: &Path) -> anyhow::Result<Exit> {
     }
     let mut exit = Exit::Done;
     publish(&paths, bundle, &args.hide, |bundle, page| {
-        let (mut pages, found) = read(&[bundle.to_owned()])?;
+        let (mut pages, found) = read(&Opened::of(&[bundle.to_owned()])?)?;
         exit = found;
         pages.retain(|page| !page.run.digests().is_empty());
         let html = match pages.as_slice() {
@@ -324,13 +343,13 @@ impl Page {
     }
 }
 
-/// Reads all trials below `paths`, boiled down one by one: those of a results directory for a page
-/// of its own, those that were named for a page for each execution. The exit code says whether all
-/// are there that were stored.
-pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Page>, Exit)> {
+/// Reads all trials that were `opened`, boiled down one by one: those of a results directory for a
+/// page of its own, those that were named for a page for each execution. The exit code says whether
+/// all are there that were stored.
+pub(super) fn read(opened: &Opened) -> anyhow::Result<(Vec<Page>, Exit)> {
     let mut folders = Vec::new();
     let mut named = Vec::new();
-    for path in paths {
+    for path in &opened.paths {
         if !path.exists() {
             anyhow::bail!("{} does not exist", path.display());
         }
@@ -349,7 +368,7 @@ pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Page>, Exit)> {
     for folder in folders {
         let mut run = Run::default();
         describe(&folder, &mut run)?;
-        let differences = stored::differences(&folder)?;
+        let differences = stored::differences(&folder, opened)?;
         is_complete &= differences.missing.is_empty();
         for said in differences.sentences() {
             run.notes
@@ -362,12 +381,12 @@ pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<(Vec<Page>, Exit)> {
             files.retain(|file| is_among_trials(file));
         }
         files.sort();
-        let (of_folder, are_read) = read_files(&files, Some(&folder), &run)?;
+        let (of_folder, are_read) = read_files(&files, Some(&folder), &run, opened)?;
         pages.extend(of_folder);
         is_complete &= are_read;
     }
-    stored::differences_around(&named)?;
-    let (of_named, are_read) = read_files(&named, None, &Run::default())?;
+    stored::differences_around(&named, opened)?;
+    let (of_named, are_read) = read_files(&named, None, &Run::default(), opened)?;
     pages.extend(of_named);
     is_complete &= are_read;
     Ok(match is_complete {
@@ -382,6 +401,7 @@ fn read_files(
     files: &[PathBuf],
     folder: Option<&Path>,
     known: &Run,
+    opened: &Opened,
 ) -> anyhow::Result<(Vec<Page>, bool)> {
     let mut pages: BTreeMap<Execution, Page> = BTreeMap::new();
     let mut notes = Vec::new();
@@ -411,7 +431,7 @@ fn read_files(
             // A file that was named is meant to be a trial.
             Err(error) if folder.is_none() || was_trial(path, &text) => {
                 let said = format!("{error:#}");
-                out::note(&said);
+                out::note(opened.named(&said));
                 // The page may be handed out: it names no folder of this machine.
                 let folder = path.parent().unwrap_or(path).display().to_string();
                 notes.push(said.replace(&folder, "trials"));
@@ -464,7 +484,7 @@ fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
     *run = Run::of(&written, &gaps);
     let experiment = folder.join("experiment.toml");
     if experiment.is_file() {
-        run.experiment = Some(model::redact::experiment(&read(&experiment)?));
+        run.experiment = Some(model::redact::written(&read(&experiment)?));
     }
     Ok(())
 }

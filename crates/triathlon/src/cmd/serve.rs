@@ -60,7 +60,7 @@ pub(crate) struct Args {
     )]
     connections: u32,
     /// Requests on one connection, 0 for no limit; the last answer says that the connection closes.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::zero_or_more::<u64>())]
     requests_per_connection: u64,
     /// How long a connection may stay open without a request.
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -110,7 +110,13 @@ pub(crate) struct Args {
     #[arg(long)]
     synthetic: bool,
     /// The seed of the random delays of answers made to order.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "synthetic")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        requires = "synthetic",
+        value_parser = whole::zero_or_more::<u64>()
+    )]
     seed: u64,
     /// Serve over TLS 1.2 and 1.3 with this certificate and its chain (PEM); SIGHUP reads it again.
     #[arg(long, value_name = "FILE", requires = "tls_key")]

@@ -11,12 +11,14 @@ use lab::store::{pack, read_manifest};
 use model::plan::{FORMAT, FORMAT_OLDEST};
 use model::{Json as _, Trial};
 
+use crate::exit::{Exit, UsageError};
 use crate::out;
 
 /// Folders within folders that are looked through.
 pub(super) const DEPTH_MAX: u32 = 4;
 
 /// Paths that were given, with a folder in the place of each pack: it is there as long as this is.
+#[derive(Default)]
 pub(super) struct Opened {
     /// What is to be read, in the order in which it was given.
     pub(super) paths: Vec<PathBuf>,
@@ -26,10 +28,7 @@ pub(super) struct Opened {
 impl Opened {
     /// Unpacks what is packed.
     pub(super) fn of(given: &[PathBuf]) -> anyhow::Result<Self> {
-        let mut opened = Self {
-            paths: Vec::new(),
-            packs: Vec::new(),
-        };
+        let mut opened = Self::default();
         for path in given {
             if !pack::is_pack(path) {
                 opened.paths.push(path.clone());
@@ -56,9 +55,33 @@ impl Opened {
     pub(super) fn shown(&self, path: &Path) -> PathBuf {
         let of_pack = self.packs.iter().find_map(|(scratch, pack)| {
             let below = path.strip_prefix(scratch.path().join("results")).ok()?;
-            Some(pack.join(below))
+            Some(match below == Path::new("") {
+                true => pack.clone(),
+                false => pack.join(below),
+            })
         });
         of_pack.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// What is said of these paths, by the names that people know.
+    pub(super) fn named(&self, said: &str) -> String {
+        let mut said = said.to_owned();
+        for (scratch, pack) in &self.packs {
+            let folder = scratch.path().join("results").display().to_string();
+            said = said.replace(&folder, &pack.display().to_string());
+        }
+        said
+    }
+
+    /// An error about these paths, by the names that people know.
+    pub(super) fn blamed(&self, error: anyhow::Error) -> anyhow::Error {
+        let said = crate::sentence(&error);
+        let named = self.named(&said);
+        match Exit::of(&error) {
+            _ if named == said => error,
+            Exit::Usage => UsageError(named).into(),
+            _ => anyhow::Error::msg(named),
+        }
     }
 }
 
@@ -71,11 +94,11 @@ pub(super) struct Files {
 }
 
 /// Files as they are, and the trials of each results directory; says what of these is missing.
-pub(super) fn trials(given: &[PathBuf]) -> anyhow::Result<Files> {
+pub(super) fn trials(opened: &Opened) -> anyhow::Result<Files> {
     let mut paths = Vec::new();
     let mut named = Vec::new();
     let mut is_complete = true;
-    for path in given {
+    for path in &opened.paths {
         if !path.is_dir() {
             named.push(path.clone());
             paths.push(path.clone());
@@ -89,18 +112,19 @@ pub(super) fn trials(given: &[PathBuf]) -> anyhow::Result<Files> {
         let mut folders = around(&files);
         folders.insert(&folder);
         for folder in folders {
-            is_complete &= differences(folder)?.missing.is_empty();
+            is_complete &= differences(folder, opened)?.missing.is_empty();
         }
         if files.is_empty() {
+            let place = opened.shown(path);
             out::note(format_args!(
                 "triathlon: no trial found in {}",
-                path.display()
+                place.display()
             ));
             is_complete = false;
         }
         paths.extend(files);
     }
-    differences_around(&named)?;
+    differences_around(&named, opened)?;
     Ok(Files { paths, is_complete })
 }
 
@@ -178,11 +202,12 @@ fn is_search(text: &str) -> bool {
 
 /// Says what of a results folder is missing or not as it was stored, with the name of every trial
 /// that is missing.
-pub(super) fn differences(folder: &Path) -> anyhow::Result<Differences> {
+pub(super) fn differences(folder: &Path, opened: &Opened) -> anyhow::Result<Differences> {
     let found = digests::differences(folder)
         .with_context(|| format!("cannot read {}", folder.display()))?;
+    let place = opened.shown(folder);
     for sentence in found.sentences() {
-        out::note(format_args!("{}: {sentence}", folder.display()));
+        out::note(format_args!("{}: {sentence}", place.display()));
     }
     for name in found.missing_unnamed() {
         out::note(format_args!("  missing, too: {name}"));
@@ -191,9 +216,9 @@ pub(super) fn differences(folder: &Path) -> anyhow::Result<Differences> {
 }
 
 /// The same for each results folder that one of `trials` lies in.
-pub(super) fn differences_around(trials: &[PathBuf]) -> anyhow::Result<()> {
+pub(super) fn differences_around(trials: &[PathBuf], opened: &Opened) -> anyhow::Result<()> {
     for folder in around(trials) {
-        differences(folder)?;
+        differences(folder, opened)?;
     }
     Ok(())
 }

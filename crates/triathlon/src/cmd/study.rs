@@ -16,7 +16,7 @@ use super::stored::Opened;
 /// The run that the numbers of the `first` are held against.
 pub(super) fn second_run(first: &Run, path: &Path) -> anyhow::Result<Run> {
     let opened = Opened::of(&[path.to_owned()])?;
-    let (mut pages, _) = read(&opened.paths)?;
+    let (mut pages, _) = read(&opened).map_err(|error| opened.blamed(error))?;
     pages.retain(|page| !page.run.digests().is_empty());
     match pages.len() {
         1 => {
@@ -42,7 +42,8 @@ pub(super) fn second_probes(first: &ProbesFile, path: &Path) -> anyhow::Result<V
     let opened = Opened::of(&[path.to_owned()])?;
     let folder = &opened.paths[0];
     let about = || format!("--again {}", path.display());
-    let results = shelf::read(folder).with_context(about)?;
+    let results = shelf::read(folder).with_context(about);
+    let results = results.map_err(|error| opened.blamed(error))?;
     let question = question_of(folder)?;
     let other = question.map_or_else(String::new, |found| found.file.experiment.name);
     let one = &first.experiment.name;

@@ -202,6 +202,21 @@ fn wrong_usage() {
 }
 
 #[test]
+fn what_is_wanted_is_told() {
+    for (flags, words) in [
+        ("--seed -1", "give a whole number, 0 or more"),
+        ("--expect-length -1", "give a whole number, 0 or more"),
+        ("--weights 9:1", "with commas between them: 9,1"),
+        (
+            "--hgrm x.out --series ./x.out",
+            "--hgrm and --series both write ./x.out",
+        ),
+    ] {
+        check(&format!("load http://127.0.0.1:9/ {flags}"), 2, &[words]);
+    }
+}
+
+#[test]
 fn a_flag_is_named_as_it_was_typed() {
     let url = "http://127.0.0.1:9/";
     for (arguments, words) in [

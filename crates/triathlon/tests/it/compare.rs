@@ -145,6 +145,56 @@ fn every_form_has_the_same_answers() {
         .expect_complaint(&["--json - and --markdown -", "name a file"]);
 }
 
+/// What a lab with the secret `X` left, in its experiment, its command and a configuration.
+fn store_with_secrets(folder: &Path, seed: u64, accepted: &str) -> PathBuf {
+    let place = store(folder, seed, 2, 1.0);
+    let mut manifest = serde_json::to_value(manifest(2)).expect("JSON");
+    manifest["experiment"]["workload"][0]["request"] = serde_json::json!([{
+        "body": {"bytes": 7},
+        "headers": [["Authorization", "Bearer X"], ["X-Api-Key", "X"], ["Accept", accepted]],
+    }]);
+    let word = r#"workload[0].request[0].headers=[["Authorization","Bearer X"],["Cookie","X"]]"#;
+    manifest["command"] = serde_json::json!(["triathlon", "lab", "mine.toml", word]);
+    put(&place.join("manifest.json"), &manifest);
+    for entry in fs::read_dir(place.join("trials")).expect("a folder") {
+        let file = entry.expect("an entry").path();
+        let text = fs::read_to_string(&file).expect("a trial");
+        let mut trial: Trial = serde_json::from_str(&text).expect("a trial");
+        let Some(server) = trial.context.server.as_mut() else {
+            continue;
+        };
+        let line = format!("proxy_set_header Cookie \"X\"; # {}\n", server.product);
+        server.configuration.insert("proxy.conf".to_owned(), line);
+        put(&file, &trial);
+    }
+    place
+}
+
+#[test]
+fn no_form_repeats_a_credential() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let a = store_with_secrets(folder.path(), 1, "text/a");
+    let b = store_with_secrets(folder.path(), 2, "text/b");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let files = ["c.html", "c.md", "c.json", "r.html", "r.md"].map(path);
+    let [html, markdown, json, page, study] = &files;
+    let documents = ["--html", html, "--markdown", markdown, "--json", json];
+    let mut all = vec![compare(&a, &b, &documents).expect_code(0).stdout];
+    assert!(all[0].contains("text/b"), "{}", all[0]);
+    let named = a.display().to_string();
+    let servers = ["compare", &named, "--servers", "nginx,origin"];
+    all.push(triathlon(servers).expect_code(0).stdout);
+    assert!(all[1].contains("# nginx"), "{}", all[1]);
+    triathlon(["report", &named, "--html", page, "--markdown", study]).expect_code(0);
+    let read = |file: &String| fs::read_to_string(file).expect("a document");
+    all.extend(files.iter().map(read));
+    for text in all {
+        for shown in ["Bearer X", "\"X\"", "&quot;X&quot;", r#"\"X\""#] {
+            assert!(!text.contains(shown), "{shown}: {text}");
+        }
+    }
+}
+
 #[test]
 fn a_limit_fails_only_where_the_whole_interval_lies_beyond() {
     let folder = tempfile::tempdir().expect("a folder");

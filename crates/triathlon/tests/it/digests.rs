@@ -77,6 +77,19 @@ fn a_trial_that_is_missing_or_changed_is_told() {
     triathlon(["compare", &named, &named])
         .expect_code(1)
         .expect_complaint(&said);
+    let pack = results.path().join("small.pack").display().to_string();
+    triathlon(["pack", &named, "-o", &pack])
+        .expect_code(1)
+        .expect_complaint(&said);
+    // It is named, and not where it is unpacked for a moment.
+    let (told, page) = (format!("{pack}: {}", said[0]), format!("{pack}.html"));
+    for words in [
+        &["judge", &pack][..],
+        &["report", &pack, "--html", &page],
+        &["compare", &pack, &pack],
+    ] {
+        triathlon(words).expect_code(1).expect_complaint(&[&told]);
+    }
     let trial = all[0].display().to_string();
     let judged = triathlon(["judge", &trial]).expect_one_of(&[0, 3]);
     judged.expect_complaint(&said);

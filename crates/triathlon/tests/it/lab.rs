@@ -445,6 +445,23 @@ fn who_is_killed_in_mid_block_costs_one_trial_and_resume_makes_up_for_it() {
 }
 
 #[test]
+fn an_interrupt_ends_the_watch_of_the_cpus() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let results = folder.path().join("results");
+    let to = results.display().to_string();
+    let mut arguments = vec!["lab", "first-heat", "server=origin", "--no-lock"];
+    arguments.extend(["--hiccups", "20m", "--results", &to]);
+    let running = Running::start(&mut command(&arguments));
+    wait_until("it watches", || {
+        running.stderr().contains("watching the CPUs")
+    });
+    running.signal("INT");
+    let run = running.finish().expect_code(130);
+    run.expect_complaint(&["interrupted"]);
+    assert!(!results.exists(), "nothing was begun");
+}
+
+#[test]
 fn two_labs_do_not_measure_each_other() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name).display().to_string();

@@ -1,6 +1,8 @@
 //! Mistakes on command lines: each is named, with what to do instead.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Command, Stdio};
 
 use crate::serve::Served;
@@ -45,6 +47,25 @@ fn what_a_flag_needs_is_told_whatever_else_is_given() {
         "serve . --header-timeout 0s",
         &["--header-timeout 0s leaves clients no time at all"],
     );
+}
+
+/// Only where there is a flag for it.
+#[test]
+fn a_url_that_names_a_user_is_told_what_to_do() {
+    let url = "http://user@127.0.0.1:1/";
+    let why = "it carries a user name, which a URL may not have here";
+    check(&format!("load {url}"), &[why, "give --user NAME:PASSWORD"]);
+    for words in [&["wrk", url][..], &["probe", "connect", "--url", url]] {
+        let run = triathlon(words).expect_code(2).expect_complaint(&[why]);
+        assert!(!run.stderr.contains("--user"), "{run:#?}");
+    }
+}
+
+#[test]
+fn a_command_line_that_is_no_text_is_shown_as_far_as_it_is() {
+    let words = ["lab", "first-heat", "--list", "--results"].map(OsStr::new);
+    let odd = OsStr::from_bytes(b"results-\xff");
+    triathlon(words.into_iter().chain([odd])).expect_code(0);
 }
 
 #[test]

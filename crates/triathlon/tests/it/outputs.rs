@@ -78,6 +78,18 @@ fn tables_and_pages_go_to_standard_output_on_request() {
     ] {
         report(flags).expect_code(2).expect_complaint(words);
     }
+    let twice = [
+        "compare",
+        "trial.json",
+        "trial.json",
+        "--html",
+        "q",
+        "--json",
+        "./q",
+    ];
+    run_in(&folder, &twice)
+        .expect_code(2)
+        .expect_complaint(&["--html and --json both write ./q"]);
     let compared = run_in(
         &folder,
         &["compare", "trial.json", "trial.json", "--html", "-"],

@@ -282,6 +282,29 @@ fn a_report_of_nothing_says_so() {
     }
 }
 
+#[test]
+fn probes_are_not_left_out_beside_trials() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (trial, probes) = (
+        folder.path().join("trial.json"),
+        folder.path().join("probes"),
+    );
+    let text = model::fixture::closed().to_json().expect("JSON");
+    fs::write(&trial, text).expect("a file can be written");
+    fs::create_dir(&probes).expect("a folder can be made");
+    let result = ProbeResult {
+        probe_format: model::probe::FORMAT,
+        probe: "socket".to_owned(),
+        ..ProbeResult::default()
+    };
+    let text = result.to_json().expect("JSON");
+    fs::write(probes.join("socket.json"), text).expect("a file can be written");
+    let [trial, probes] = [trial, probes].map(|path| path.display().to_string());
+    triathlon(["report", &probes, &trial, "--html", "-"])
+        .expect_code(2)
+        .expect_complaint(&[&probes, "a page of their own", "alone"]);
+}
+
 /// What a browser says of a page: written into the page itself by this script, at the end.
 const WITNESS: &str = r#"<script>
 const errors = [];

@@ -55,10 +55,33 @@ fn a_terminal_shows_the_run_and_keeps_the_result() {
 
 /// What a terminal is told of a program that has it for standard output and standard error.
 fn at_a_terminal(script: &std::path::Path, words: &str) -> String {
+    at_one("xterm", script, words)
+}
+
+/// The same of a terminal of that kind.
+fn at_one(kind: &str, script: &std::path::Path, words: &str) -> String {
     let mut command = Command::new(script);
     command.args(["-qec", &format!("{} {words}", program()), "/dev/null"]);
-    command.env("LC_ALL", "C.UTF-8").env("TERM", "xterm");
+    command.env("LC_ALL", "C.UTF-8").env("TERM", kind);
     Running::start(&mut command).finish().stdout
+}
+
+#[test]
+fn nothing_is_drawn_at_a_terminal_that_has_only_lines() {
+    let name = "nothing_is_drawn_at_a_terminal_that_has_only_lines";
+    let Some([script]) = need(name, ["script"]) else {
+        return;
+    };
+    let server = Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    });
+    let words = format!("load {} -c 1 -d 1200ms --warmup 0s", server.url());
+    let said = at_one("dumb", &script, &words);
+    assert!(
+        said.contains("capacity ") && !said.contains('\x1b'),
+        "{said:?}"
+    );
 }
 
 /// A picture that is drawn anew would erase them.

@@ -22,6 +22,17 @@ pub struct Difference {
     pub b: Option<String>,
 }
 
+impl Difference {
+    /// What is shown of it: of a long text as much as there is room for, around what differs.
+    pub fn shown(&self) -> [Option<String>; 2] {
+        let cut = |text: &Option<String>, beside: &Option<String>| {
+            let beside = beside.as_deref().unwrap_or_default();
+            text.as_ref().map(|text| cut(text, beside))
+        };
+        [cut(&self.a, &self.b), cut(&self.b, &self.a)]
+    }
+}
+
 /// Longer values are cut.
 const LENGTH_MAX: usize = 160;
 /// So much of a longer one is shown before what differs.
@@ -111,7 +122,7 @@ fn is_passing(name: &str) -> bool {
     PASSING.iter().any(is_it) || name.ends_with("path round trip at most ns")
 }
 
-/// Every value of a tree by the names that lead to it.
+/// Every value of a tree by the names that lead to it, without credentials: facts are shown.
 fn flat(name: &str, value: &impl Serialize) -> Facts {
     fn walk(name: &str, value: &Value, facts: &mut Facts) {
         let inner = |key: &str| {
@@ -146,7 +157,8 @@ fn flat(name: &str, value: &impl Serialize) -> Facts {
         }
     }
     let mut facts = Facts::new();
-    let value = serde_json::to_value(value).expect("a tree of plain values");
+    let mut value = serde_json::to_value(value).expect("a tree of plain values");
+    model::redact::clean(&mut value);
     walk(name, &value, &mut facts);
     facts
 }
@@ -217,15 +229,10 @@ pub(super) fn differences(a: &Facts, b: &Facts) -> Vec<Difference> {
             let own = |text: Option<&String>, beside: Option<&String>| {
                 text.map(|text| lines_that_differ(text, beside.map_or("", |text| text)))
             };
-            let (of_one, of_other) = (own(one, other), own(other, one));
-            let shown = |text: &Option<String>, beside: &Option<String>| {
-                let beside = beside.as_deref().unwrap_or_default();
-                text.as_ref().map(|text| cut(text, beside))
-            };
             Difference {
                 what: name.clone(),
-                a: shown(&of_one, &of_other),
-                b: shown(&of_other, &of_one),
+                a: own(one, other),
+                b: own(other, one),
             }
         })
         .collect()
@@ -301,18 +308,35 @@ mod tests {
     }
 
     #[test]
+    fn no_fact_of_an_experiment_is_a_credential() {
+        let manifest = |secret: &str| {
+            let experiment = serde_json::json!({
+                "experiment": {"name": "x", "question": "?", "rounds": 1, "duration": "1s"},
+                "workload": [{"name": "w", "request": [{"path": "/", "headers": [
+                    ["Authorization", secret], ["X-Api-Key", secret], ["Accept", "text/a"],
+                ]}]}],
+                "load": {"connections": [1]},
+            });
+            let manifest = serde_json::json!({
+                "format": 2, "experiment": experiment, "source": "mine.toml", "command": [],
+                "tool": model::environment::Tool::default(), "time": "", "order_seed": 0,
+            });
+            of_manifest(&serde_json::from_value(manifest).unwrap())
+        };
+        let facts = manifest("Bearer X");
+        let told = format!("{facts:?}");
+        assert!(!told.contains("Bearer X"), "{told}");
+        assert!(told.contains("text/a"), "{told}");
+        assert!(differences(&facts, &manifest("Bearer Y")).is_empty());
+    }
+
+    #[test]
     fn of_a_long_text_what_differs_is_shown() {
         let text = |end: &str| format!("{}{end}{}", "same ".repeat(60), " rest".repeat(60));
         let facts = |end: &str| Facts::from([("command line".to_owned(), text(end))]);
         let told = differences(&facts("1000"), &facts("2000"));
-        let [
-            Difference {
-                a: Some(a),
-                b: Some(b),
-                ..
-            },
-        ] = told.as_slice()
-        else {
+        assert_eq!(told[0].a, Some(text("1000")), "it is there as a whole");
+        let [Some(a), Some(b)] = told[0].shown() else {
             panic!("{told:?}");
         };
         assert!(
@@ -326,7 +350,9 @@ mod tests {
         };
         let told = differences(&lines("1000"), &lines("2000"));
         assert!(
-            told[0].a.as_ref().is_some_and(|a| a.contains("1000")),
+            told[0].shown()[0]
+                .as_ref()
+                .is_some_and(|a| a.contains("1000")),
             "{told:?}"
         );
     }

@@ -13,6 +13,7 @@ use self::read::read_both;
 use super::stored;
 use crate::exit::{Exit, UsageError};
 use crate::out;
+use crate::place;
 
 const AFTER: &str = "\
 Examples:
@@ -137,7 +138,8 @@ fn two_labels(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Whether one of the documents goes to standard output, in the place of the text.
+/// Whether one of the documents goes to standard output, in the place of the text. Each file takes
+/// one of them.
 fn stdout_is_taken(args: &Args) -> Result<bool, UsageError> {
     let documents = [
         ("--html", &args.html),
@@ -149,6 +151,12 @@ fn stdout_is_taken(args: &Args) -> Result<bool, UsageError> {
         .filter(|(_, file)| file.as_deref().is_some_and(|file| file == Path::new("-")))
         .map(|(name, _)| *name)
         .collect();
+    let paths = documents.map(|(name, file)| (name, file.as_deref()));
+    if let Some((one, other, file)) = place::twice(paths) {
+        let file = file.display();
+        let why = format!("{one} and {other} both write {file}; give each its own file");
+        return Err(UsageError(why));
+    }
     match taking.as_slice() {
         [] => Ok(false),
         [_] => Ok(true),

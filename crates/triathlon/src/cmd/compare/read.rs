@@ -20,23 +20,26 @@ use crate::out;
 /// Both sides, with what they are called.
 pub(super) fn read_both(args: &Args) -> anyhow::Result<(Found, Found, [String; 2])> {
     if let Some((one, other)) = &args.servers {
-        let [first, second] = read_servers(&args.first, [one, other])?;
+        let nothing = &Opened::default();
+        let [first, second] = read_servers(&args.first, [one, other], nothing)?;
         return Ok((first, second, [one.clone(), other.clone()]));
     }
     let path = args
         .second
         .as_ref()
         .expect("it is required without --servers");
-    let (first, second) = (read(&args.first)?, read(path)?);
+    let nothing = &Opened::default();
+    let (first, second) = (read(&args.first, nothing)?, read(path, nothing)?);
     let names = names([(&args.first, &first), (path, &second)]);
     Ok((first, second, names))
 }
 
-/// What two servers did in one result.
-fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Found; 2]> {
+/// What two servers did in one result, which may lie in what was `opened`.
+fn read_servers(path: &Path, labels: [&String; 2], opened: &Opened) -> anyhow::Result<[Found; 2]> {
     if is_pack(path) {
         let opened = Opened::of(&[path.to_owned()])?;
-        return read_servers(&opened.paths[0], labels);
+        let found = read_servers(&opened.paths[0], labels, &opened);
+        return found.map_err(|error| opened.blamed(error));
     }
     let folder = if path.is_dir() {
         one_execution(path)?
@@ -55,7 +58,7 @@ fn read_servers(path: &Path, labels: [&String; 2]) -> anyhow::Result<[Found; 2]>
     let manifest = read_manifest(&folder)?;
     let (mut run, mut set) = (Run::of(&manifest, &[]), TrialSet::default());
     let mut there = BTreeSet::new();
-    let is_complete = each_trial(&folder, &mut |trial| {
+    let is_complete = each_trial(&folder, opened, &mut |trial| {
         if let Some(point) = trial.point.as_ref().filter(|point| !point.ceiling) {
             there.insert(point.id.server.clone());
         }
@@ -125,20 +128,22 @@ impl Found {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Found> {
+/// What lies there, which may be in what was `opened`.
+fn read(path: &Path, opened: &Opened) -> anyhow::Result<Found> {
     if !path.exists() {
         anyhow::bail!("{} does not exist", path.display());
     }
     if is_pack(path) {
         let opened = Opened::of(&[path.to_owned()])?;
-        return read(&opened.paths[0]);
+        let found = read(&opened.paths[0], &opened);
+        return found.map_err(|error| opened.blamed(error));
     }
     if !path.is_dir() {
         return read_file(path);
     }
     let execution = one_execution(path)?;
     if execution.join("manifest.json").is_file() {
-        return read_execution(&execution);
+        return read_execution(&execution, opened);
     }
     if let Ok(results) = shelf::read(path) {
         return Ok(Found::Probes(results));
@@ -189,11 +194,11 @@ fn one_execution(folder: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-fn read_execution(folder: &Path) -> anyhow::Result<Found> {
+fn read_execution(folder: &Path, opened: &Opened) -> anyhow::Result<Found> {
     let manifest = read_manifest(folder)?;
     let mut side = Side::new("", Kind::Lab);
     side.describe(&manifest);
-    let is_complete = each_trial(folder, &mut |trial| side.add(trial))?;
+    let is_complete = each_trial(folder, opened, &mut |trial| side.add(trial))?;
     if side.is_empty() {
         anyhow::bail!("{} holds no trial", folder.display());
     }
@@ -202,9 +207,13 @@ fn read_execution(folder: &Path) -> anyhow::Result<Found> {
 }
 
 /// Hands over every trial of a results folder, and says whether all are there that were stored.
-fn each_trial(folder: &Path, take: &mut dyn FnMut(&model::Trial)) -> anyhow::Result<bool> {
+fn each_trial(
+    folder: &Path,
+    opened: &Opened,
+    take: &mut dyn FnMut(&model::Trial),
+) -> anyhow::Result<bool> {
     let trials = folder.join("trials");
-    let differences = stored::differences(folder)?;
+    let differences = stored::differences(folder, opened)?;
     let mut is_complete = differences.missing.is_empty();
     let files = if trials.is_dir() {
         json_files(&trials)?
@@ -216,7 +225,7 @@ fn each_trial(folder: &Path, take: &mut dyn FnMut(&model::Trial)) -> anyhow::Res
             Ok(trial) => take(&trial),
             // One that cannot be read takes nothing from the others.
             Err(error) => {
-                out::note(crate::sentence(&error));
+                out::note(opened.named(&crate::sentence(&error)));
                 is_complete = false;
             }
         }

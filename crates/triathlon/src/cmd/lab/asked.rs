@@ -44,7 +44,7 @@ impl Asked {
                 source: Some(source),
                 stored: None,
                 scaled: Vec::new(),
-                command: std::env::args().collect(),
+                command: crate::shell::command_line(),
             });
         };
         if !args.overrides.is_empty() || args.budget.is_some() {
@@ -70,7 +70,7 @@ impl Asked {
             scaled: manifest.scaled.clone(),
             notes: manifest.notes.clone(),
             stored: Some((store, manifest)),
-            command: std::env::args().collect(),
+            command: crate::shell::command_line(),
         })
     }
 

@@ -30,7 +30,7 @@ pub(super) fn finish(
     let (manifest, gaps) = (store.manifest()?, store.gaps()?);
     let mut run = read(store, &manifest, &gaps)?;
     let written = std::fs::read_to_string(store.directory().join("experiment.toml")).ok();
-    run.experiment = written.map(|written| model::redact::experiment(&written));
+    run.experiment = written.map(|written| model::redact::written(&written));
     run.sort();
     let measured = || run.digests().iter().filter(|digest| !digest.ceiling);
     let count = measured().count();

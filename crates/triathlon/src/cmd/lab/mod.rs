@@ -156,7 +156,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (pair, division) = (fitted.pair?, fitted.division);
     // From here on the network is that of the servers.
     let _inside = pair.as_ref().map(Pair::enter).transpose()?;
-    let environment = examine(environment::of_this_machine(tool::this()), args);
+    let environment = environment::of_this_machine(tool::this());
+    let environment = examine(environment, args, interrupt)?;
     let scratch = Scratch::create()?;
     let results = if args.verify {
         scratch.path().join("results")
@@ -326,7 +327,11 @@ fn now(at_start: &Environment) -> Environment {
 
 /// Lets the doctor look at the machine first: what it finds is stored with every trial, and what it
 /// could not read. The servers have their turn when they are started.
-fn examine(mut environment: Environment, args: &Args) -> Environment {
+fn examine(
+    mut environment: Environment,
+    args: &Args,
+    interrupt: Interrupt,
+) -> Result<Environment, LabError> {
     let watched = if args.verify {
         Span::ZERO
     } else {
@@ -339,7 +344,11 @@ fn examine(mut environment: Environment, args: &Args) -> Environment {
             "watching the CPUs for {watched} for pauses that no program makes (--hiccups 0s skips \
              this)"
         ));
-        condition.hiccups = sys::hiccup::watch(&environment.cpus_allowed, watched);
+        let is_over = || interrupt.is_raised();
+        condition.hiccups = sys::hiccup::watch(&environment.cpus_allowed, watched, is_over);
+    }
+    if interrupt.is_raised() {
+        return Err(LabError::Interrupted);
     }
     let examination = verdict::doctor::examine(&condition);
     environment.doctor = examination.findings();
@@ -349,5 +358,5 @@ fn examine(mut environment: Environment, args: &Args) -> Environment {
     environment
         .doctor
         .retain(|finding| finding.rule != "TCP-02");
-    environment
+    Ok(environment)
 }

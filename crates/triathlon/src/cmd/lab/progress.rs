@@ -1,7 +1,5 @@
 //! Progress on stderr: one line that is rewritten at a terminal, a line for each block elsewhere.
 
-use std::io::IsTerminal as _;
-
 use lab::capacity::Made;
 use lab::execution::{CEILING, News};
 use model::Span;
@@ -24,7 +22,7 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new() -> Self {
         Self {
-            live: std::io::stderr().is_terminal(),
+            live: out::draws(),
             left: None,
             block: String::new(),
         }

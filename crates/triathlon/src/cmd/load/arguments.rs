@@ -17,7 +17,7 @@ use super::sources::Sources;
 use super::targets::{Asks, Targets};
 use crate::exit::UsageError;
 use crate::lua::Script;
-use crate::whole::at_least_one;
+use crate::whole::{at_least_one, zero_or_more};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -117,7 +117,7 @@ pub(crate) struct Args {
     expect_status: Option<u16>,
 
     /// The length of a right answer's content in bytes [default: that of the answer before the run]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = zero_or_more::<u64>())]
     expect_length: Option<u64>,
 
     /// The SHA-256 of a right answer's content, hexadecimal
@@ -171,7 +171,7 @@ pub(crate) struct Args {
 
     /// Exchanges on one connection before it is closed and replaced; 1 is no keep-alive, 0 counts
     /// handshakes of TLS and asks nothing [default: as many as the server allows]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = zero_or_more::<u32>())]
     requests_per_connection: Option<u32>,
 
     #[command(flatten)]
@@ -204,7 +204,7 @@ pub(crate) struct Args {
     sources: Sources,
 
     /// The seed of random arrivals
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = zero_or_more::<u64>())]
     pub(super) seed: u64,
 
     /// Write the trial as JSON, to FILE or to stdout (-) instead of the report
@@ -224,7 +224,8 @@ pub(crate) struct Args {
         long,
         value_name = "N",
         default_value_t = 1_000_000,
-        requires = "samples"
+        requires = "samples",
+        value_parser = zero_or_more::<u32>()
     )]
     samples_max: u32,
 

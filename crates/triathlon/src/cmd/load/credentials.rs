@@ -1,7 +1,9 @@
-//! Who asks, as a server and a proxy are shown it.
+//! Who asks, as a server and a proxy are shown it: fields of which a request has one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use model::plan::Url;
+use model::redact;
 
 use crate::exit::UsageError;
 
@@ -18,6 +20,16 @@ pub(super) fn of_user(
     }
 }
 
+/// Names the flag that takes what a URL may not have.
+pub(super) fn by_flag(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<UsageError>() {
+        Some(UsageError(why)) if why.ends_with(Url::NAMES_A_USER) => {
+            UsageError(format!("{why}: give --user NAME:PASSWORD")).into()
+        }
+        _ => error,
+    }
+}
+
 /// What stands in `Proxy-Authorization`.
 pub(super) fn for_proxy(
     user: Option<&str>,
@@ -31,6 +43,28 @@ pub(super) fn for_proxy(
         return Err(UsageError(why.to_owned()));
     }
     basic("--proxy-user", user).map(Some)
+}
+
+/// Of fields of which a request has one, a server takes one of two, or refuses both (RFC 9110 §5.3,
+/// RFC 9112 §3.2).
+pub(super) fn one_of_each(
+    fields: &[(String, String)],
+    url: Option<&str>,
+) -> Result<(), UsageError> {
+    for (name, how) in [
+        (
+            "Authorization",
+            "give one of --user, --bearer, -H Authorization and the request's own",
+        ),
+        ("Host", "give -H Host once, or the request's own"),
+    ] {
+        let same = |(field, _): &&(String, String)| field.eq_ignore_ascii_case(name);
+        if fields.iter().filter(same).count() > 1 {
+            let of = url.map_or_else(String::new, |url| format!(" ({})", redact::url(url)));
+            return Err(UsageError(format!("a request has one {name}{of}: {how}")));
+        }
+    }
+    Ok(())
 }
 
 /// A name and a password as a field has them (RFC 7617 §2).

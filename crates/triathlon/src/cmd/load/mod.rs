@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return tell(args.fleet.resume(args, &interrupt)?, args, &output);
     }
     if let Some(agents) = args.fleet.gather()? {
-        let chosen = arguments::choose(args, Some(agents.cpus()))?;
+        let chosen = choose(args, Some(agents.cpus()))?;
         output.begin(args, &chosen.plan)?;
         return tell(agents.measure(&chosen, args, &interrupt)?, args, &output);
     }
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         },
         None => {
             tell_of_lab();
-            arguments::choose(args, None)?
+            choose(args, None)?
         }
     };
     if !args.pace.capacity.is_empty() {
@@ -145,6 +145,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// The plan that the flags mean, which are those of this command itself.
+fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Chosen> {
+    arguments::choose(args, elsewhere).map_err(credentials::by_flag)
 }
 
 /// Tells what agents made.

@@ -1,6 +1,5 @@
 //! What `triathlon load` writes: events for programs, and a report for people.
 
-use std::collections::BTreeMap;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -20,6 +19,7 @@ use super::series::Series;
 use super::view::View;
 use crate::exit::UsageError;
 use crate::out;
+use crate::place;
 use crate::tool;
 
 /// Where it all goes.
@@ -104,21 +104,17 @@ impl Output {
             return Err(UsageError(why).into());
         }
         let first = [("--json", &args.json), ("--samples", &args.samples)];
-        let mut places = BTreeMap::new();
-        for (flag, path) in first.into_iter().chain(args.exports.named()) {
-            let Some(path) = path else { continue };
-            let is_stdout = path.as_path() == Path::new("-");
-            if is_stdout && flag.starts_with("--h") {
-                let why = format!("{flag} -: it writes a file alone; name one");
-                return Err(UsageError(why).into());
-            }
-            // A device and a pipe take from many.
-            let is_shared = is_stdout || path.metadata().is_ok_and(|facts| !facts.is_file());
-            if let Some(other) = places.insert(path, flag).filter(|_| !is_shared) {
-                let path = path.display();
-                let why = format!("{other} and {flag} both write {path}; give each its own file");
-                return Err(UsageError(why).into());
-            }
+        let named = || first.into_iter().chain(args.exports.named());
+        let mut files = named().filter(|(flag, _)| flag.starts_with("--h"));
+        if let Some((flag, _)) = files.find(|(_, path)| is_stdout(path)) {
+            let why = format!("{flag} -: it writes a file alone; name one");
+            return Err(UsageError(why).into());
+        }
+        let paths = named().map(|(flag, path)| (flag, path.as_deref()));
+        if let Some((one, other, path)) = place::twice(paths) {
+            let path = path.display();
+            let why = format!("{one} and {other} both write {path}; give each its own file");
+            return Err(UsageError(why).into());
         }
         let files = [&args.json, &args.samples];
         for path in files.into_iter().flatten().chain(args.exports.files()) {

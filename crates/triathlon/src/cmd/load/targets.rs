@@ -17,6 +17,7 @@ use super::places::Rules;
 use super::{credentials, lists, server};
 use crate::exit::UsageError;
 use crate::out;
+use crate::whole;
 
 /// What is asked, and of whom.
 #[derive(clap::Args, Debug)]
@@ -30,7 +31,13 @@ pub(super) struct Targets {
     /// How often each URL is asked in relation to the others, in their order: 9,1 [default: equally
     /// often]. Several hosts have connections in that relation; where no rate is given, one that
     /// answers faster is asked more often than that
-    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "urls")]
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        requires = "urls",
+        value_parser = whole::weight
+    )]
     weights: Vec<u32>,
 
     /// Read what to ask from FILE, or stdin (-): a URL on each line, with or without a weight after
@@ -204,7 +211,7 @@ impl Targets {
         for request in &mut requests {
             request.headers.extend(fields.iter().cloned());
             self.accept_encodings(&mut request.headers);
-            one_of_each(&request.headers, Some(&request.url))?;
+            credentials::one_of_each(&request.headers, Some(&request.url))?;
         }
         if self.compressed.is_some()
             && let Some(answer) = script.as_ref().and_then(looks_into_content)
@@ -400,7 +407,7 @@ impl Targets {
         if let Some(value) = credentials::of_user(self.user.as_deref(), self.bearer.as_deref())? {
             fields.push(("Authorization".to_owned(), value));
         }
-        one_of_each(&fields, None)?;
+        credentials::one_of_each(&fields, None)?;
         Ok(fields)
     }
 }
@@ -427,25 +434,6 @@ fn looks_into_content(script: &ScriptFile) -> Option<u16> {
         answer.contains.is_some() || takes.any(|take| !matches!(take.from, FromFile::Header(_)))
     });
     found.map(|answer| answer.request)
-}
-
-/// Of fields of which a request has one, a server takes one of two, or refuses both (RFC 9110 §5.3,
-/// RFC 9112 §3.2).
-fn one_of_each(fields: &[(String, String)], url: Option<&str>) -> Result<(), UsageError> {
-    for (name, how) in [
-        (
-            "Authorization",
-            "give one of --user, --bearer, -H Authorization and the request's own",
-        ),
-        ("Host", "give -H Host once, or the request's own"),
-    ] {
-        let same = |(field, _): &&(String, String)| field.eq_ignore_ascii_case(name);
-        if fields.iter().filter(same).count() > 1 {
-            let of = url.map_or_else(String::new, |url| format!(" ({})", redact::url(url)));
-            return Err(UsageError(format!("a request has one {name}{of}: {how}")));
-        }
-    }
-    Ok(())
 }
 
 /// The URL of a proxy, which may be written without its scheme, as curl has it.

@@ -5,7 +5,6 @@
 //! measured can go elsewhere.
 
 use std::collections::VecDeque;
-use std::io::IsTerminal as _;
 
 use fleet::Interval;
 use load::Notice;
@@ -79,11 +78,10 @@ impl View {
     }
 
     fn at_terminal(stop: Stop, workers: impl FnOnce() -> Option<u32>) -> Option<Self> {
-        let stderr = std::io::stderr();
-        if !stderr.is_terminal() {
+        if !out::draws() {
             return None;
         }
-        let width = terminal_size::terminal_size_of(&stderr);
+        let width = terminal_size::terminal_size_of(std::io::stderr());
         let width = width.map_or(WIDTH, |(columns, _)| usize::from(columns.0));
         Some(Self::with(stop, workers(), width, speaks_utf8()))
     }

@@ -14,7 +14,7 @@ use report::digests::QUANTILES;
 use verdict::{TrialSet, WAITED};
 
 use super::publish::Cleaned;
-use super::stored::{self, newest};
+use super::stored::{self, Opened, newest};
 use crate::exit::{Exit, UsageError};
 use crate::out;
 
@@ -31,7 +31,8 @@ the values between are merged. Every trial is checked to be judged as before. Re
 probes keep every point. Host names, user names, paths below home folders and credentials are
 replaced, as by report --publish.
 
-Exit codes: 0 written, 1 something failed, 2 wrong usage.";
+Exit codes: 0 written, 1 something failed (also if a stored trial is missing: the pack holds the
+others), 2 wrong usage.";
 
 /// Arguments of `triathlon pack`.
 #[derive(clap::Args, Debug)]
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Err(UsageError(why).into());
     }
     let folder = newest(&args.folder)?;
+    let place = folder.display().to_string();
     let has_trials = folder.join("manifest.json").is_file();
     if !has_trials && shelf::read(&folder).is_err() {
         let why = format!(
@@ -63,11 +65,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         );
         return Err(UsageError(why).into());
     }
+    let differences = stored::differences(&folder, &Opened::default())?;
     let scratch = Scratch::create().context("cannot make a folder for the pack")?;
     let bundle = scratch.path().join("bundle");
     let cleaned = Cleaned::write(&[folder], &bundle, &args.hide)?;
     let what = match has_trials {
-        true => verdict::words::plural(thin(&bundle)? as u64, "trial"),
+        true => {
+            let count = thin(&bundle).map_err(|error| {
+                // Whoever reads this knows the results, not the copy that is made of them.
+                let said = crate::sentence(&error);
+                anyhow::Error::msg(said.replace(&bundle.display().to_string(), &place))
+            });
+            verdict::words::plural(count? as u64, "trial")
+        }
         false => verdict::words::plural(shelf::read(&bundle)?.len() as u64, "probe"),
     };
     let bytes = pack::pack(&bundle)?;
@@ -76,7 +86,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     cleaned.tell(&bundle)?;
     let size = model::Bytes::new(bytes.len() as u64);
     out::line(format_args!("{}: {what}, {size}", args.output.display()))?;
-    Ok(Exit::Done)
+    Ok(match differences.missing.is_empty() {
+        true => Exit::Done,
+        false => Exit::World,
+    })
 }
 
 /// Thins the trials of a folder, and returns how many there are: each as far as rules say the same

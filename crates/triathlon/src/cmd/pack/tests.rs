@@ -113,12 +113,13 @@ fn a_pack_gives_the_same_report_as_its_folder_and_tells_no_names() {
     };
     run(&args).unwrap();
     let opened = Opened::of(std::slice::from_ref(&args.output)).unwrap();
-    let pages = |paths: &[PathBuf]| {
-        let (pages, exit) = read_pages(paths).unwrap();
+    let pages = |opened: &Opened| {
+        let (pages, exit) = read_pages(opened).unwrap();
         assert_eq!(exit, Exit::Done);
         pages
     };
-    let (whole, packed) = (pages(std::slice::from_ref(&bundle)), pages(&opened.paths));
+    let bundle = Opened::of(std::slice::from_ref(&bundle)).unwrap();
+    let (whole, packed) = (pages(&bundle), pages(&opened));
     let rows = |pages: &[super::super::report::Page]| {
         let runs: Vec<&report::Run> = pages.iter().map(|page| &page.run).collect();
         report::csv::rows(&runs)
@@ -158,7 +159,7 @@ fn a_pack_that_lies_in_a_repository_is_read_and_makes_its_page() {
         .unwrap();
     }
     let opened = Opened::of(std::slice::from_ref(&file)).unwrap();
-    let (pages, _) = read_pages(&opened.paths).unwrap();
+    let (pages, _) = read_pages(&opened).unwrap();
     let page = Path::new("docs/studies/small.md");
     let record = Path::new("record/small/results.pack");
     let notes = own.join("fixture.txt");
@@ -173,7 +174,7 @@ fn a_second_run_is_one_run_of_the_same_experiment() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pack = own.join("src/cmd/pack/fixture.pack");
     let opened = Opened::of(std::slice::from_ref(&pack)).unwrap();
-    let (pages, _) = read_pages(&opened.paths).unwrap();
+    let (pages, _) = read_pages(&opened).unwrap();
     let first = &pages[0].run;
     let again = study::second_run(first, &pack).unwrap();
     assert_eq!(again.digests().len(), first.digests().len());
@@ -286,7 +287,7 @@ fn uses_no_more_than_its_rounds(run: &report::Run) {
 fn is_of_its_record(root: &Path, name: &str) {
     let record = record_of(name);
     let opened = Opened::of(&[root.join(&record)]).unwrap();
-    let (pages, _) = read_pages(&opened.paths).unwrap();
+    let (pages, _) = read_pages(&opened).unwrap();
     let notes = root.join(format!("record/{name}/notes.txt"));
     let notes = notes.is_file().then_some(notes);
     let page = PathBuf::from(format!("docs/studies/{name}.md"));

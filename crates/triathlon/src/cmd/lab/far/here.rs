@@ -150,7 +150,7 @@ impl Here<'_> {
         let begin = Begin {
             text: begun.is_none().then(|| self.text.clone()),
             source: asked.source_name().to_owned(),
-            command: std::env::args().collect(),
+            command: crate::shell::command_line(),
             overrides: args.overrides.clone(),
             budget: args.budget,
             hiccups: args.hiccups,

@@ -80,7 +80,8 @@ fn measure() -> anyhow::Result<Ending> {
     asked.tell();
     asked.fit_agents(given.begin.threads)?;
     let _alone = alone(&args)?;
-    let environment = examine(lab::environment::of_this_machine(tool::this()), &args);
+    let environment = lab::environment::of_this_machine(tool::this());
+    let environment = examine(environment, &args, interrupt)?;
     let (store, manifest) = asked.store(&args.results, &environment, &fitted.division)?;
     let mut mirror = Mirror::new(store.directory());
     if given.begin.text.is_some() && !args.verify {
