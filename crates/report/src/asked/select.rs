@@ -189,15 +189,24 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
 
 #[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
 fn failures(digest: &crate::digests::Digest) -> Option<f64> {
-    let lost = digest.outcomes.lost();
+    let lost = digest.lost();
     let all = lost + digest.outcomes[Outcome::Ok];
     (all > 0).then(|| lost as f64 / all as f64)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
+/// Exchanges for each connection: for those that were established in the window and those that
+/// ended in it, on average of the two. Of connections that are open at either end of it, a part of
+/// what they carry lies outside.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of exchanges and connections"
+)]
 fn per_connection(digest: &crate::digests::Digest) -> Option<f64> {
-    let ended = digest.outcomes[Outcome::Ok] + digest.outcomes.failures();
-    (digest.turned_over > 0.0).then(|| ended as f64 / digest.turned_over)
+    let exchanges = digest.outcomes[Outcome::Ok] + digest.outcomes.failures();
+    let counts = &digest.connections;
+    let ended = counts.closed_by_client + counts.closed_by_server + counts.broken;
+    let either = counts.established + ended;
+    (either > 0).then(|| 2.0 * exchanges as f64 / either as f64)
 }
 
 /// What a cell is worth for a claim; in all where it makes none such.
@@ -206,10 +215,11 @@ fn worth(cell: &Cell<'_>, claim: Claim) -> Status {
     of_claim.unwrap_or_else(|| cell.status())
 }
 
-/// A number of what is invalid is no answer, whatever else speaks for it.
-fn struck_if_invalid(standing: Standing, status: Status) -> Standing {
+/// A number of what is invalid is no answer, unless it is a bound: it may be invalid because it is
+/// no more than that.
+const fn struck_if_invalid(standing: Standing, status: Status, is_bound: bool) -> Standing {
     match status {
-        Status::Invalid => Standing::Struck,
+        Status::Invalid if !is_bound => Standing::Struck,
         _ => standing,
     }
 }
@@ -251,7 +261,7 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
         },
         interval: interval.filter(|_| !is_at_most),
         place: format!("{}, {}", shown.name(), place(&cell)),
-        standing: struck_if_invalid(found.standing, status),
+        standing: struck_if_invalid(found.standing, status, found.standing == Standing::AtLeast),
         status: Some(status),
         means: None,
         trials: trials(&[&cell]),
@@ -300,6 +310,7 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
         _ => "",
     };
     let status = worth(&one, claim).max(worth(&other, claim));
+    let is_bound = ours.has_bounds || theirs.has_bounds;
     Ok(Number {
         value: format!("{most}{} ×", times(estimate.ratio)),
         interval: words::interval((low, high), times),
@@ -309,13 +320,13 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
             place(&one),
             place(&other)
         ),
-        standing: struck_if_invalid(standing, status),
+        standing: struck_if_invalid(standing, status, is_bound),
         status: Some(status),
         means: None,
         trials: trials(&[&one, &other]),
         rounds: estimate.ratios(),
         is_ratio: true,
-        is_bound: ours.has_bounds || theirs.has_bounds,
+        is_bound,
     })
 }
 

@@ -437,9 +437,9 @@ fn row(digest: &Digest, axes: &[&str], is_behind: [bool; 3]) -> Vec<String> {
     cells.extend([
         number(digest.late_p99_us()),
         digest.outcomes[Outcome::Ok].to_string(),
-        digest.outcomes.lost().to_string(),
+        digest.lost().to_string(),
         digest.outcomes[Outcome::Timeout].to_string(),
-        digest.established.to_string(),
+        digest.connections.established.to_string(),
         number(digest.user_us),
         number(digest.system_us),
         number(digest.cpu_us),

@@ -26,6 +26,7 @@ use super::stages::InStage;
 use super::steps::{Step, over_all};
 use super::stretch::{Stretch, stretches};
 use super::time::{Quantiles, Time, quantiles};
+use super::visits::{response_time, unanswered};
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
 pub const QUANTILES: [(f64, &str); 9] = [
@@ -68,6 +69,10 @@ pub struct Digest {
     pub time: Option<String>,
     /// Whether arrivals were independent of completions, at a rate that was asked for.
     pub open_loop: bool,
+    /// Whether a schedule says how much is asked: of requests, or of users who ask.
+    pub is_scheduled: bool,
+    /// What users who had come had no answer to when the window ended.
+    pub(super) unanswered: u64,
     /// The objective of the search that found its rate, and what it found, where one did.
     pub search: Option<(String, Answer)>,
     /// The measured window in seconds.
@@ -112,11 +117,8 @@ pub struct Digest {
     pub resources: Resources,
     /// The most connections that the server had held since its start; none where nobody knows.
     pub connections_before: Option<u32>,
-    /// Connections established in the window.
-    pub established: u64,
-    /// Connections that were established in the window and those that ended in it, on average: of
-    /// those that are open at either end of it, a part of what they carry lies outside.
-    pub turned_over: f64,
+    /// What became of connections in the window.
+    pub connections: ConnectionCounts,
     /// How complete answers were encoded.
     pub codings: Codings,
     /// What was negotiated, where connections have TLS.
@@ -169,6 +171,7 @@ pub struct Digest {
 
 impl Digest {
     /// Boils `trial` down; `position` is its place among all, for trials that know none.
+    #[expect(clippy::too_many_lines, reason = "a line for each field")]
     pub fn of(trial: &Trial, position: usize) -> Self {
         let record = &trial.record;
         let (search, server) = (trial.context.search.as_ref(), trial.usage.server.as_ref());
@@ -190,11 +193,13 @@ impl Digest {
             ceiling: point.ceiling,
             time: trial.environment.time.clone(),
             open_loop: asked.is_some(),
+            is_scheduled: asked.is_some() || trial.plan.rate_of_users().is_some(),
+            unanswered: unanswered(trial),
             search: search.map(|found| (found.objective.join(" and "), found.answer)),
             window_s: record.window.as_s_f64(),
             rate: record.achieved_rate,
             goodput: record.goodput,
-            response: quantiles(&record.response_time, trial.plan.timeout),
+            response: quantiles(&response_time(trial), trial.plan.timeout),
             phases: phases(trial),
             outcomes: record.total.outcomes,
             examples: record.examples.clone(),
@@ -212,8 +217,7 @@ impl Digest {
             memory_per_connection: server.and_then(per_connection),
             resources: Resources::of(trial),
             connections_before: context.and_then(connections_before),
-            established: record.total.connections.established,
-            turned_over: turned_over(&record.total.connections),
+            connections: record.total.connections,
             codings: record.codings.clone(),
             tls: record.tls.clone(),
             http2: record.http2.clone(),
@@ -222,10 +226,7 @@ impl Digest {
             users: record.users.clone(),
             stretches: stretches(trial),
             stages: InStage::all(trial),
-            recovery: trial
-                .recovery
-                .as_ref()
-                .map(|found| Recovered::of(found, trial)),
+            recovery: Recovered::of(trial),
             status: Status::Unknown,
             claims: BTreeMap::new(),
             because: BTreeMap::new(),
@@ -337,7 +338,7 @@ impl Digest {
     /// The same, whether or not something else spoilt it.
     pub fn as_first_measured(&self) -> Round<'_> {
         let claim = self.load_claim();
-        let (value, at_least) = match self.open_loop {
+        let (value, at_least) = match self.is_scheduled {
             true => {
                 let time = self.response(0);
                 (
@@ -360,7 +361,7 @@ impl Digest {
             spoilt_by: None,
             struck_by: self
                 .forbidding(claim, |_| true)
-                .filter(|_| self.open_loop || !self.is_bound),
+                .filter(|_| self.is_scheduled || !self.is_bound),
             unlike_by: self.forbidding(Claim::Comparison, is_about_likeness),
         }
     }
@@ -398,12 +399,6 @@ impl Digest {
             false => Claim::Capacity,
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a number for people")]
-fn turned_over(counts: &ConnectionCounts) -> f64 {
-    let ended = counts.closed_by_client + counts.closed_by_server + counts.broken;
-    (counts.established + ended) as f64 / 2.0
 }
 
 /// The load, and all else that the label of a server does not tell.

@@ -21,6 +21,7 @@ mod steps;
 mod stretch;
 mod surroundings;
 mod time;
+mod visits;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};

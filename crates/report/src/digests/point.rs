@@ -272,10 +272,7 @@ impl<'a> Cell<'a> {
 
     /// Exchanges that got no right answer, over all rounds.
     pub fn lost(&self) -> u64 {
-        self.rounds
-            .iter()
-            .map(|digest| digest.outcomes.lost())
-            .sum()
+        self.rounds.iter().map(|digest| digest.lost()).sum()
     }
 
     /// Right answers, over all rounds.

@@ -17,12 +17,14 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    pub(super) fn of(found: &Recovery, trial: &Trial) -> Self {
-        Self {
-            seconds: found.took.unwrap_or(found.watched).as_s_f64(),
-            was_seen: found.took.is_some(),
-            is_first: found.took.is_some_and(|took| took <= trial.plan.interval),
-        }
+    /// None where no crowd came and went.
+    pub(super) fn of(trial: &Trial) -> Option<Self> {
+        let Recovery { took, watched, .. } = trial.recovery?;
+        Some(Self {
+            seconds: took.unwrap_or(watched).as_s_f64(),
+            was_seen: took.is_some(),
+            is_first: took.is_some_and(|took| took <= trial.plan.interval),
+        })
     }
 }
 

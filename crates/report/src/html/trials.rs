@@ -94,7 +94,7 @@ fn row(table: &mut Table, position: usize, digest: &Digest) {
         .number(&time(4))
         .number(&show(Unit::Microseconds, digest.cpu_us, resources))
         .number(&show(Unit::Bytes, digest.memory, resources))
-        .number(&number::count(digest.outcomes.lost()))
+        .number(&number::count(digest.lost()))
         .number(&show(Unit::Share, digest.busy, Standing::Sound))
         .text(&format!("{}{cut}", rules.join(" ")));
 }

@@ -50,7 +50,7 @@ pub(super) fn two(run: &Run) -> Vec<Chart> {
     };
     let mut charts: Vec<Chart> = PLOTS.iter().flat_map(|plot| plot(&subject)).collect();
     charts.retain(|chart| !chart.is_empty());
-    let is_open = run.digests().iter().any(|digest| digest.open_loop);
+    let is_open = run.digests().iter().any(|digest| digest.is_scheduled);
     let place = |chart: &Chart| match is_open {
         true => FIRST.iter().position(|kind| chart.id.starts_with(kind)),
         false => Some(0),
