@@ -40,6 +40,7 @@ pub mod tls;
 pub mod trial;
 pub mod units;
 pub mod usage;
+mod visits;
 
 pub use coding::Coding;
 pub use condition::Condition;

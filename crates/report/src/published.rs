@@ -9,11 +9,11 @@ use crate::digests::{Cell, Run};
 
 /// What must be said before such figures stand side by side.
 pub const WARNING: &str = "Other hardware, other software, another generator: compare shapes and \
-    ratios within a column, and not the numbers of a row with each other.";
+    ratios within a column.";
 
 /// What the ratio of the two numbers of a row is good for.
-pub const RATIO: &str = "Now / then is mostly how much faster this machine is in all; where it \
-    differs from row to row, it is more than that.";
+pub const RATIO: &str = "Of the numbers of a row nothing follows but this: now / then is mostly \
+    how much faster this machine is in all; where it differs from row to row, it is more.";
 
 /// A figure, and the best point of its server and workload in the run.
 #[derive(Clone, Debug)]

@@ -25,7 +25,7 @@ pub(super) struct Settled {
     /// was taken from.
     answers: BTreeMap<usize, (Expectation, Option<Reference>)>,
     targets: Vec<Vec<SocketAddr>>,
-    /// Requests that had no answer in time.
+    /// Requests to one server that had no answer in time.
     hanging: usize,
     pub(super) tally: Tally,
     pub(super) notes: Vec<String>,
@@ -43,6 +43,7 @@ impl Settled {
         let mut targets = addresses.to_vec();
         let several = plan.requests().len() > 1;
         let mut unasked = 0;
+        self.hanging = 0;
         for (request, class) in plan.requests().iter().zip(0u16..) {
             let position = usize::from(class);
             if plan.host_of(position) != host {

@@ -230,7 +230,7 @@ fn accepting(file: &WorkloadFile, mut requests: Vec<Asked>) -> Result<Vec<Asked>
         }
         let field = ("Accept-Encoding".to_owned(), codings.to_owned());
         asked.headers.push(field);
-        asked.decodes = true;
+        asked.decodes = asked.method != "HEAD";
     }
     Ok(requests)
 }

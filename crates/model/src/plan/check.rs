@@ -124,7 +124,7 @@ pub(super) fn decoding(file: &PlanFile) -> Result<(), PlanError> {
         () if each().any(|expect| expect.decode_one_in == Some(0)) => {
             "give 1 for each answer, or more"
         }
-        () if file.requests.iter().any(|one| one.method == "HEAD") => {
+        () if file.requests.iter().all(|one| one.method == "HEAD") => {
             "an answer to HEAD has no content to decode"
         }
         () if decoded.any(|expect| expect.level < Level::Body) => {

@@ -9,9 +9,11 @@ impl PlanFile {
     pub fn rate_of_users(&self) -> Option<Rate> {
         let script = self.script.as_ref()?;
         let users = script.arrivals.rate()?;
-        Some(Rate::per_1000_s(
-            users.as_per_1000_s() * script.asked_by_each()?,
-        ))
+        let each = script.asked_by_each()?;
+        users
+            .as_per_1000_s()
+            .checked_mul(each)
+            .map(Rate::per_1000_s)
     }
 
     /// Whether a schedule says how much is asked, and not the server's answers.
@@ -30,7 +32,9 @@ impl Plan {
             true => 1,
             false => self.file.script.as_ref()?.asked_by_each()?,
         };
-        Some(Rate::per_1000_s(rate.as_per_1000_s() * of_each))
+        rate.as_per_1000_s()
+            .checked_mul(of_each)
+            .map(Rate::per_1000_s)
     }
 }
 

@@ -48,7 +48,7 @@ fn fields(fields: &mut [(String, String)]) {
         *value = match is_secret(name) {
             true => REDACTED.to_owned(),
             // A place may be told without its scheme.
-            false if value.starts_with("//") => url(value).into_owned(),
+            false if value.starts_with("//") => text::without_users(&url(value)),
             false => text::without_users(value),
         };
     }
@@ -81,7 +81,10 @@ pub fn url(url: &str) -> Cow<'_, str> {
 fn user_info(url: &str) -> Option<Range<usize>> {
     let start = match url.starts_with("//") {
         true => 2,
-        false => url.find("://").map_or(0, |at| at + 3),
+        // A scheme stands before everything else.
+        false => (url.find([':', '/', '?', '#']))
+            .filter(|at| url[*at..].starts_with("://"))
+            .map_or(0, |at| at + 3),
     };
     let length = url[start..]
         .find(['/', '?', '#'])

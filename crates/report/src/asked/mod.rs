@@ -78,9 +78,9 @@ pub fn answered(answers: &[Answer]) -> String {
     let all = words::plural(answers.len() as u64, "demand");
     let invalid = match count(true) {
         0 => String::new(),
-        1 => ", and 1 by one that is invalid and answers nothing".to_owned(),
+        1 => "; 1 more has only an invalid number, which answers nothing".to_owned(),
         many => format!(
-            ", and {} by such as are invalid and answer nothing",
+            "; {} more have only invalid numbers, which answer nothing",
             words::count(many)
         ),
     };
@@ -137,8 +137,10 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
     // What is told of it is the worst that it said.
     let is_told = |heard: &Heard| {
         let is_noted = heard.finding.worst() == Severity::Note;
-        heard.finding.rule == rule && (with.is_empty() || !is_noted)
+        let is_meant = if with.is_empty() { is_noted } else { !is_noted };
+        heard.finding.rule == rule && is_meant
     };
+    let has_spoken = !with.is_empty() || !noted.is_empty();
     let heard = run.heard().into_iter().find(|heard| is_told(heard));
     let noted = match noted.len() {
         0 => String::new(),
@@ -151,7 +153,7 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
     Number {
         value: format!("{count} of {of}"),
         interval: None,
-        place: match heard {
+        place: match heard.filter(|_| has_spoken) {
             Some(heard) => {
                 let said = heard.finding.say.trim_end_matches('.');
                 format!("{rule}: {said}{noted}")

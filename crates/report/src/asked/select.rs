@@ -205,8 +205,12 @@ fn per_connection(digest: &crate::digests::Digest) -> Option<f64> {
     let exchanges = digest.outcomes[Outcome::Ok] + digest.outcomes.failures();
     let counts = &digest.connections;
     let ended = counts.closed_by_client + counts.closed_by_server + counts.broken;
-    let either = counts.established + ended;
-    (either > 0).then(|| 2.0 * exchanges as f64 / either as f64)
+    let of_each = match (counts.established, ended) {
+        (0, 0) => return None,
+        (count, 0) | (0, count) => count as f64,
+        (established, ended) => (established + ended) as f64 / 2.0,
+    };
+    Some(exchanges as f64 / of_each)
 }
 
 /// What a cell is worth for a claim; in all where it makes none such.

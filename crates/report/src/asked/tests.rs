@@ -210,6 +210,10 @@ fn a_rule_answers_with_the_trials_in_which_it_spoke() {
         noted.place.starts_with(&rule) && noted.place.contains("; noted, without doubt"),
         "{noted:?}"
     );
+    // What it says of others is not told of a server where it found nothing.
+    let of_nobody = format!("\"rule\": \"{rule}\", \"server\": \"nobody\"");
+    let elsewhere = number(&mut run, &of_nobody);
+    assert_eq!(elsewhere.place, format!("{rule} found nothing"));
     let none = number(&mut run, r#""rule": "GEN-99""#);
     assert!(
         none.trials.is_empty() && none.value.starts_with("0 of "),
@@ -240,7 +244,9 @@ fn recovery_is_at_least_as_long_as_it_was_watched() {
     };
     let with = |never: u32| with_interval(never, 50);
     // As far as anybody looked, nobody had to recover.
-    let at_once = with_interval(0, 400);
+    let some = with_interval(0, 500);
+    assert_eq!((some.value.as_str(), some.is_bound), ("350 ms", false));
+    let at_once = with_interval(0, 600);
     assert_eq!(at_once.value, "at most 350 ms");
     assert!(at_once.is_bound && at_once.interval.is_none());
     let all = with(0);

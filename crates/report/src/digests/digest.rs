@@ -26,7 +26,6 @@ use super::stages::InStage;
 use super::steps::{Step, over_all};
 use super::stretch::{Stretch, stretches};
 use super::time::{Quantiles, Time, quantiles};
-use super::visits::{response_time, unanswered};
 
 /// The quantiles of response time that a spectrum is drawn through, with their names.
 pub const QUANTILES: [(f64, &str); 9] = [
@@ -194,12 +193,12 @@ impl Digest {
             time: trial.environment.time.clone(),
             open_loop: asked.is_some(),
             is_scheduled: asked.is_some() || trial.plan.rate_of_users().is_some(),
-            unanswered: unanswered(trial),
+            unanswered: trial.unanswered(),
             search: search.map(|found| (found.objective.join(" and "), found.answer)),
             window_s: record.window.as_s_f64(),
             rate: record.achieved_rate,
             goodput: record.goodput,
-            response: quantiles(&response_time(trial), trial.plan.timeout),
+            response: quantiles(&trial.response_time(), trial.plan.timeout),
             phases: phases(trial),
             outcomes: record.total.outcomes,
             examples: record.examples.clone(),

@@ -30,12 +30,9 @@ impl Recovered {
 
 impl Cell<'_> {
     /// Whether its recovery is only known to have taken no longer than that, which is an interval
-    /// of the record: in more than half of the rounds that count, the first interval was as before.
+    /// of the record: in each of the rounds that count, the first interval was as before.
     pub fn recovered_within(&self) -> bool {
-        let all = self.counting().filter_map(|digest| digest.recovery);
-        let (first, count) = all.fold((0, 0), |(first, count), one| {
-            (first + usize::from(one.is_first), count + 1)
-        });
-        first * 2 > count
+        let mut all = self.counting().filter_map(|digest| digest.recovery);
+        self.recovery().is_some() && all.all(|one| one.is_first)
     }
 }

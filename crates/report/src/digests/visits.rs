@@ -1,40 +1,6 @@
-//! Users who come by a schedule and take what they want to the end: what is left of that when the
-//! window is over.
-
-use std::borrow::Cow;
-
-use model::{Distribution, Trial};
+//! What users who came had no answer to is lost, too.
 
 use super::Digest;
-
-/// Requests of users who had come that had no answer yet when the window ended: those under way and
-/// those that were still to be asked. None are known of other loads.
-///
-/// A server that keeps up has hardly any. One that does not has answered a few users fast, and its
-/// times would be those of them alone.
-pub(super) fn unanswered(trial: &Trial) -> u64 {
-    let script = trial.plan.script.as_ref();
-    let each = script.and_then(|script| script.asked_by_each());
-    let (Some(each), Some(users)) = (each, &trial.record.users) else {
-        return 0;
-    };
-    let record = &trial.record;
-    let ended = record.warmup_phase.outcomes.total() + record.total.outcomes.total();
-    (users.came * each).saturating_sub(ended)
-}
-
-/// Response times, in which what is unanswered took longer than any answer, as what failed did.
-pub(super) fn response_time(trial: &Trial) -> Cow<'_, Distribution> {
-    let times = &trial.record.response_time;
-    match unanswered(trial) {
-        0 => Cow::Borrowed(times),
-        many => {
-            let mut times = times.clone();
-            times.record_censored_n(many);
-            Cow::Owned(times)
-        }
-    }
-}
 
 impl Digest {
     /// Exchanges that were due and had no right answer.
@@ -45,6 +11,7 @@ impl Digest {
 
 #[cfg(test)]
 mod tests {
+    use model::Trial;
     use model::fixture::first_heat;
     use model::plan::{Arrivals, ScriptFile, StepFile};
     use model::record::UsersRecord;

@@ -162,8 +162,8 @@ impl Row {
 pub fn compare(one: &Side, other: &Side) -> Compared {
     let (ours, theirs) = (one.values(), other.values());
     let both: Vec<&(Spot, usize)> = ours.keys().filter(|key| theirs.contains_key(key)).collect();
-    let is_open_loop = |spot: &Spot| one.is_open_loop(spot) || other.is_open_loop(spot);
-    let members = declared(&both, &is_open_loop);
+    let is_scheduled = |spot: &Spot| one.is_scheduled(spot) || other.is_scheduled(spot);
+    let members = declared(&both, &is_scheduled);
     let mut family = Family::of(members.len().max(1));
     let floor = one.floor.as_ref();
     if let Some(differ) = floor.and_then(Floor::differ) {
@@ -224,7 +224,7 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
 /// One comparison for each server and workload, chosen by what was asked and not by what came out.
 fn declared<'a>(
     both: &[&'a (Spot, usize)],
-    is_open_loop: &dyn Fn(&Spot) -> bool,
+    is_scheduled: &dyn Fn(&Spot) -> bool,
 ) -> Vec<&'a (Spot, usize)> {
     let mut places: BTreeMap<(&str, &str), Vec<&'a Spot>> = BTreeMap::new();
     for (spot, _) in both {
@@ -243,7 +243,7 @@ fn declared<'a>(
                 .filter(|s| s.load.connections() == connections)
                 .collect();
             let spot = **at.get((at.len() - 1) / 2)?;
-            let main: &[&str] = if is_open_loop(spot) {
+            let main: &[&str] = if is_scheduled(spot) {
                 &["p50"]
             } else {
                 &["rate", "end", "course"]

@@ -166,6 +166,8 @@ struct Kept {
     /// Round, group and attempt, where it has any.
     place: Option<(u32, u32, u32)>,
     is_void: bool,
+    /// Whether a schedule says how much is asked, of requests or of users.
+    is_scheduled: bool,
     is_open_loop: bool,
     values: [Option<Measured>; METRICS.len()],
 }
@@ -217,9 +219,9 @@ impl Side {
     }
 
     /// Whether what was asked at that place was a rate.
-    pub(super) fn is_open_loop(&self, spot: &Spot) -> bool {
+    pub(super) fn is_scheduled(&self, spot: &Spot) -> bool {
         let mut trials = self.trials.iter();
-        trials.any(|trial| trial.is_open_loop && trial.spot == *spot)
+        trials.any(|trial| trial.is_scheduled && trial.spot == *spot)
     }
 
     /// Whether some trial is in both.
@@ -273,7 +275,8 @@ impl Side {
             spot: point.map_or_else(Spot::default, |point| spot(point, trial)),
             place: point.map(|point| (point.round, point.group, point.attempt)),
             is_void: trial.void.is_some(),
-            is_open_loop: trial.plan.is_scheduled(),
+            is_scheduled: trial.plan.is_scheduled(),
+            is_open_loop: trial.plan.arrivals.rate().is_some(),
             values: if is_ceiling {
                 [None; METRICS.len()]
             } else {
@@ -451,7 +454,8 @@ fn values(trial: &Trial) -> [Option<Measured>; METRICS.len()] {
         let value = span.as_us_f64();
         Some(Measured { value, is_bound })
     };
-    let quantile = |q: f64| of(&record.response_time, q);
+    let times = trial.response_time();
+    let quantile = |q: f64| of(&times, q);
     let exact = |value: f64| {
         let is_bound = false;
         Some(Measured { value, is_bound })

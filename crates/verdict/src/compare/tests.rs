@@ -1,9 +1,10 @@
 //! Two results of each kind, their answers and their limits.
 
 use model::fixture::{self, Heat, Shaped};
-use model::plan::Arrivals;
+use model::plan::{Arrivals, ScriptFile, StepFile};
 use model::point::{CONNECTIONS, Value};
 use model::probe::{Pass, ProbeResult, Series};
+use model::record::UsersRecord;
 use model::{Outcome, Rate, Trial};
 
 use super::*;
@@ -594,6 +595,45 @@ fn of_an_open_loop_the_median_response_time_is_declared() {
     let declared = compared.rows.iter().filter(|row| row.is_declared);
     let declared: Vec<&str> = declared.map(|row| row.metric.name).collect();
     assert_eq!(declared, ["p50"]);
+}
+
+/// Users who come are compared by their times, too, in which those count that had no answer; the
+/// claim behind these is the one that their trials make.
+#[test]
+fn of_users_who_come_the_median_response_time_is_declared() {
+    let of_users = |seed: u64, waiting: u64, is_bad: bool| {
+        let mut trials = heat(seed, 1.0, 8);
+        for trial in &mut trials {
+            trial.plan.script = Some(ScriptFile {
+                arrivals: Arrivals::Fixed {
+                    rate_per_1000_s: Rate::per_second(9),
+                },
+                steps: vec![StepFile::Ask(0)],
+                ..ScriptFile::default()
+            });
+            let ended = trial.record.total.outcomes.total();
+            let before = trial.record.warmup_phase.outcomes.total();
+            trial.record.users = Some(UsersRecord {
+                came: before + ended * waiting,
+                ..UsersRecord::default()
+            });
+            if is_bad {
+                let total = &mut trial.record.total.outcomes;
+                total[Outcome::Status] = std::mem::take(&mut total[Outcome::Ok]);
+            }
+        }
+        trials
+    };
+    let place = "nginx, seven-bytes, 64 connections";
+    let compared = labs(&of_users(1, 1, false), &of_users(2, 3, false));
+    let p50 = row(&compared, place, "p50");
+    assert!(
+        p50.is_declared && !p50.a.at_least && p50.b.at_least,
+        "{p50:?}"
+    );
+    let compared = labs(&of_users(1, 1, false), &of_users(2, 1, true));
+    let rate = row(&compared, place, "rate");
+    assert!(rate.text.contains("invalid"), "{}", rate.text);
 }
 
 /// `--servers` names two that differ in what tells them apart: in the log, or in the protocol.

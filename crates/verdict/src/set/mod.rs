@@ -141,8 +141,8 @@ impl Entry {
             })
             .collect::<Vec<_>>();
         let is_disturbed = crate::judge::is_disturbed(&claims, &answers);
-        let times = &record.response_time;
-        let quantile = |q: f64| match read(times, q) {
+        let times = trial.response_time();
+        let quantile = |q: f64| match read(&times, q) {
             Reading::Value(span) => Some(span.as_us_f64()),
             Reading::Censored | Reading::TooFew => None,
         };
@@ -163,7 +163,7 @@ impl Entry {
             cpu_us: cpu_per_request(trial).map(|cpu| cpu.total_us),
             memory: memory(trial),
             ended: facts.ended(),
-            failures: record.total.outcomes.lost(),
+            failures: record.total.outcomes.lost() + trial.unanswered(),
             connections: record.total.connections,
             close_announced: record.total.close_announced,
             content_coding: record.reference.as_ref().map(content_coding),

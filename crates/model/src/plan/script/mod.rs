@@ -80,7 +80,7 @@ impl StepFile {
             Self::Together(all) => Some(all.len() as u64),
             Self::Repeat { from, to, steps } => {
                 let once = asks(steps)?;
-                (from == to).then(|| once * u64::from(*from))
+                once.checked_mul(u64::from(*from)).filter(|_| from == to)
             }
             Self::Choose(_) | Self::Wait(_) => None,
         }
@@ -88,7 +88,8 @@ impl StepFile {
 }
 
 fn asks(steps: &[StepFile]) -> Option<u64> {
-    steps.iter().map(StepFile::asks).sum()
+    let mut each = steps.iter().map(StepFile::asks);
+    each.try_fold(0_u64, |sum, count| sum.checked_add(count?))
 }
 
 /// A value that each user has for itself.

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::Field;
-
 #[derive(Deserialize)]
 pub(super) struct Content {
     #[serde(default)]
@@ -14,7 +12,16 @@ pub(super) struct Content {
     kind: Option<String>,
     /// The fields of a form, which some programs write instead of the text.
     #[serde(default)]
-    params: Vec<Field>,
+    params: Option<Vec<Param>>,
+}
+
+/// One of them: a file has a name, and no value here.
+#[derive(Deserialize)]
+struct Param {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    value: Option<String>,
 }
 
 impl Content {
@@ -22,14 +29,18 @@ impl Content {
     pub(super) fn text(&self) -> Option<Cow<'_, str>> {
         let kind = self.kind.as_deref().unwrap_or_default();
         let is_form = kind.starts_with("application/x-www-form-urlencoded");
-        match &self.text {
-            Some(text) if !text.is_empty() || self.params.is_empty() => Some(text.into()),
-            text if self.params.is_empty() || !is_form => text.as_deref().map(Cow::from),
-            _ => {
-                let field = |one: &Field| format!("{}={}", encoded(&one.name), encoded(&one.value));
-                let fields: Vec<String> = self.params.iter().map(field).collect();
+        let text = self.text.as_deref();
+        match self.params.as_deref().unwrap_or_default() {
+            fields if is_form && !fields.is_empty() && text.is_none_or(str::is_empty) => {
+                let field = |one: &Param| {
+                    let [name, value] = [&one.name, &one.value]
+                        .map(|text| encoded(text.as_deref().unwrap_or_default()));
+                    format!("{name}={value}")
+                };
+                let fields: Vec<String> = fields.iter().map(field).collect();
                 Some(fields.join("&").into())
             }
+            _ => text.map(Cow::from),
         }
     }
 }

@@ -234,6 +234,16 @@ fn a_form_is_put_together_from_its_fields() {
         .as_ref()
         .expect("it has content");
     assert_eq!(BASE64.decode(body).unwrap(), b"a+b=1%262&c=%20");
+    // Beside the text they say nothing more, whatever they are.
+    for params in ["null", "[{\"name\": \"f\", \"fileName\": \"a.txt\"}]"] {
+        let more = format!(", \"postData\": {{\"text\": \"x\", \"params\": {params}}}");
+        let text = recording(&[("2025-01-31T12:00:00Z", 1.0, "POST http://h/a", 200, &more)]);
+        let recorded = super::read(&text, None, &|_| false).unwrap();
+        assert_eq!(
+            recorded.script.requests[0].body_base64.as_deref(),
+            Some("eA==")
+        );
+    }
     let why = read("multipart/form-data").unwrap_err();
     assert!(why.contains("not in the recording"), "{why}");
 }
