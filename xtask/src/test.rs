@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let end_to_end = tests.end_to_end.clone();
     let mut counts = check::examples()?;
     // A compiler leaves a core idle half of the time, and these tests leave it the other one.
-    let (linted, (units, waiting)) = together(check::lint, || {
+    let (linted, (units, waiting)) = together(check::lints, || {
         together(
             || tests.run(&prepare),
             || run_waiting(&end_to_end, &prepare),
@@ -96,7 +96,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     linted?;
     counts.add(units?);
     let mut first = waiting?;
-    first.add(run_end_to_end(&end_to_end, &prepare)?);
+    // These wait for a quarter of their time, which is enough for the docs.
+    let (documented, others) = together(check::docs, || run_end_to_end(&end_to_end, &prepare));
+    documented?;
+    first.add(others?);
     counts.add(run_again(first, &end_to_end, &prepare)?);
     print_times();
     summarise(counts, &fs::read_to_string(&not_run)?, ci)

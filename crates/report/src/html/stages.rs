@@ -6,6 +6,9 @@ use super::table::Table;
 use crate::digests::Cell;
 use crate::number::Unit;
 
+const TITLE: &str = "Each stage of the load, medians of rounds; p50 and p99 are those of the right \
+                     answers alone";
+
 /// A table, behind a line that opens it; nothing where the load does not change.
 pub(super) fn table(cells: &[Cell<'_>]) -> String {
     let columns = [
@@ -17,7 +20,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
         "#p50",
         "#p99",
     ];
-    let mut table = Table::new("Each stage of the load, medians of rounds", &columns);
+    let mut table = Table::new(TITLE, &columns);
     let mut cells: Vec<&Cell<'_>> = cells.iter().collect();
     cells.sort_by(|one, other| one.place().cmp(other.place()));
     let mut place = None;

@@ -161,3 +161,6 @@ pub(crate) fn known_settings() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod page;
