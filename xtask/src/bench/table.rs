@@ -98,6 +98,16 @@ pub(super) fn cpu_ratio(rows: &[Row], ours: &str, theirs: &str, most: Option<f64
     );
 }
 
+/// The rate of `one` as a ratio to that of `other`, of which nothing is demanded.
+pub(super) fn rate_beside(rows: &[Row], one: &str, other: &str) {
+    if let Some(ratio) = ratio_of(rows, |row| &row.rates, (one, other)) {
+        println!(
+            "  rate, {one} / {other}: {:.3} [{:.3}, {:.3}]",
+            ratio.median, ratio.low, ratio.high
+        );
+    }
+}
+
 /// The rate of `ours` as a ratio to that of `theirs`, which should be `least` at least.
 pub(super) fn rate_ratio(rows: &[Row], ours: &str, theirs: &str, least: f64) {
     let Some(ratio) = ratio_of(rows, |row| &row.rates, (ours, theirs)) else {

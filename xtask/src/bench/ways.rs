@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use super::generator::{Ask, FAR_ABOVE, Generator};
 use super::server::Server;
-use super::table::{cpu_ratio, rate_ratio, table};
+use super::table::{cpu_ratio, rate_beside, rate_ratio, table};
 use super::{Contest, NULL_RESPONDER, Setting, contest};
 
 /// How many URLs there are.
@@ -153,6 +153,7 @@ pub(super) fn ceiling(setting: &Setting) -> Result<()> {
     let mut contests = vec![
         ("open loop", ours, &server, ask.with(&open)),
         ("closed loop", ours, &server, ask),
+        ("bare io_uring loop", Generator::BareUring, &server, ask),
     ];
     match Generator::Zrk.missing() {
         None => contests.push(("zrk, open loop", Generator::Zrk, &server, ask)),
@@ -163,6 +164,8 @@ pub(super) fn ceiling(setting: &Setting) -> Result<()> {
     table(&rows, &["closed loop"]);
     rate_ratio(&rows, "open loop", "closed loop", 0.95);
     rate_ratio(&rows, "open loop", "zrk, open loop", 1.25);
+    // What a loop reaches that checks nothing and has no schedule: nobody can be further ahead.
+    rate_beside(&rows, "bare io_uring loop", "zrk, open loop");
     Ok(())
 }
 
