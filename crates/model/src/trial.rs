@@ -170,15 +170,17 @@ impl Trial {
         self.plan.requests.iter().any(|one| is_secure(&one.url))
     }
 
-    /// The claims that a trial of this plan makes; none where it ended before its window began. Of
-    /// resources none is made where nothing was read of the server's.
+    /// The claims that a trial of this plan makes; none where it ended before its window began.
+    /// Where requests come by a schedule, or users do, that is latency and not capacity: the
+    /// schedule says how much is asked. Of resources no claim is made where nothing was read of
+    /// the server's.
     pub fn claims(&self) -> Vec<Claim> {
         if self.record.measured_nothing() {
             return Vec::new();
         }
-        let mut claims = match self.plan.arrivals.rate() {
-            None => vec![Claim::Capacity],
-            Some(_) => vec![Claim::Latency],
+        let mut claims = match self.plan.has_schedule() {
+            false => vec![Claim::Capacity],
+            true => vec![Claim::Latency],
         };
         if self.usage.server.is_some() {
             claims.push(Claim::Resources);

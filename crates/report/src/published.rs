@@ -1,10 +1,9 @@
 //! Then and now: what was published of an earlier study, beside what a run has at the same place.
 
-use std::cmp::Ordering;
-
 use model::experiment::Published;
 use verdict::analysis::Measure;
 
+use crate::asked::beside;
 use crate::digests::{Cell, Run};
 
 /// What must be said before such figures stand side by side.
@@ -44,21 +43,7 @@ fn row<'r>(run: &'r Run, published: &'r Published) -> Row<'r> {
 }
 
 fn now<'r>(run: &'r Run, published: &Published) -> Option<(Cell<'r>, Measure)> {
-    let name = published.server.as_deref()?;
-    let label = run.label_of(name).unwrap_or(name);
-    let is_there = |cell: &Cell<'_>| {
-        let count = published.connections;
-        cell.server() == label && count.is_none_or(|count| cell.place().connections() == count)
-    };
-    let workload = published.workload.as_deref()?;
-    let cells = run.cells(workload).into_iter().filter(is_there);
-    let rates = cells.filter_map(|cell| Some((cell.rate()?, cell)));
-    // At home, if it was measured there.
-    let merit = |(rate, cell): &(Measure, Cell<'_>)| (cell.is_at_home(), rate.median);
-    let best = rates.max_by(|one, other| {
-        merit(one)
-            .partial_cmp(&merit(other))
-            .unwrap_or(Ordering::Equal)
-    });
-    best.map(|(rate, cell)| (cell, rate))
+    let cell = beside(run, published)?;
+    let rate = cell.rate()?;
+    Some((cell, rate))
 }

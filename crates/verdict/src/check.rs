@@ -184,6 +184,11 @@ impl<'a> Facts<'a> {
         self.trial.plan.arrivals.rate().is_some()
     }
 
+    /// Whether users come at a rate, each for one visit, however long others wait.
+    pub(crate) fn do_users_come(&self) -> bool {
+        self.trial.plan.has_schedule() && !self.is_open_loop()
+    }
+
     /// Whether this measures the generator itself, against the null responder.
     pub(crate) fn is_ceiling(&self) -> bool {
         self.trial.point.as_ref().is_some_and(|point| point.ceiling)

@@ -1,28 +1,51 @@
 //! Whether what the readers asked for can be answered by an experiment: each demand names a point
-//! or a rule that there is.
+//! or a rule that there is. A published figure, too, stands beside a point that there is.
 
 use std::collections::BTreeSet;
 
 use model::Experiment;
-use model::experiment::{Demand, Network, Placement, RateText};
+use model::experiment::{Demand, Network, Placement, Published, RateText};
 use model::units::Rate;
 use verdict::words;
 
 use super::known::Misnomer;
 use super::nearest;
 
-/// The first demand that names nothing.
+/// The first demand that names nothing, or the first published figure of a point that there is not.
 pub(super) fn check(experiment: &Experiment) -> Result<(), Misnomer> {
+    let in_table = |table: &str, index: usize, found: Misnomer| Misnomer {
+        key: match found.key.as_str() {
+            "" => format!("{table}[{index}]"),
+            key => format!("{table}[{index}].{key}"),
+        },
+        ..found
+    };
+    for (index, figure) in experiment.file().published.iter().enumerate() {
+        beside(experiment, figure).map_err(|found| in_table("published", index, found))?;
+    }
     for (index, demand) in experiment.file().asked.iter().enumerate() {
-        check_one(experiment, demand).map_err(|mut found| {
-            found.key = match found.key.as_str() {
-                "" => format!("asked[{index}]"),
-                key => format!("asked[{index}].{key}"),
-            };
-            found
-        })?;
+        check_one(experiment, demand).map_err(|found| in_table("asked", index, found))?;
     }
     Ok(())
+}
+
+/// Whether there is a way to ask that is the one which a published figure names.
+fn beside(experiment: &Experiment, figure: &Published) -> Result<(), Misnomer> {
+    counted("sources", figure.sources, experiment.sources())?;
+    placed("placement", figure.placement, experiment)?;
+    over("network", figure.network, experiment)
+}
+
+/// A placement is one of those that there are.
+fn placed(key: &str, given: Option<Placement>, experiment: &Experiment) -> Result<(), Misnomer> {
+    let there = experiment.placements().iter().map(|one| one.name());
+    named(key, given.map(Placement::name), there)
+}
+
+/// A network is one of those that there are.
+fn over(key: &str, given: Option<Network>, experiment: &Experiment) -> Result<(), Misnomer> {
+    let there = experiment.networks().iter().map(|one| one.name());
+    named(key, given.map(Network::name), there)
 }
 
 fn wrong(key: &str, why: String) -> Misnomer {
@@ -83,21 +106,10 @@ fn check_one(experiment: &Experiment, demand: &Demand) -> Result<(), Misnomer> {
     for (key, rate) in [("rate", demand.rate), ("against_rate", demand.against_rate)] {
         at_rate(key, rate, experiment.rates())?;
     }
-    for (key, placement) in [
-        ("placement", demand.placement),
-        ("against_placement", demand.against_placement),
-    ] {
-        let there = experiment.placements().iter().map(|one| one.name());
-        named(key, placement.map(Placement::name), there)?;
-    }
-    for (key, network) in [
-        ("network", demand.network),
-        ("against_network", demand.against_network),
-    ] {
-        let there = experiment.networks().iter().map(|one| one.name());
-        named(key, network.map(Network::name), there)?;
-    }
-    Ok(())
+    placed("placement", demand.placement, experiment)?;
+    placed("against_placement", demand.against_placement, experiment)?;
+    over("network", demand.network, experiment)?;
+    over("against_network", demand.against_network, experiment)
 }
 
 /// A name is one of those that there are.
@@ -152,6 +164,8 @@ fn at_rate(key: &str, given: Option<RateText>, axis: &[Rate]) -> Result<(), Misn
 
 #[cfg(test)]
 mod tests {
+    use model::experiment::Placement;
+
     use super::super::{BUILT_IN, parse};
 
     const SMALL: &str = "\
@@ -239,6 +253,36 @@ connections = 1000
         );
         // What was cut on the command line may leave a demand without its point.
         parse("x.toml", SMALL, &["connections=10".to_owned()]).unwrap();
+    }
+
+    #[test]
+    fn a_published_figure_names_a_way_to_ask_that_there_is() {
+        let figure = |keys: &str| {
+            let figure = format!("[[published]]\nwhat = \"w\"\nrate = 1\n{keys}\n[[asked]]");
+            let text = SMALL.replacen("[[asked]]", &figure, 1);
+            let ways = "[load]\nsources = [64, 12_000]\nplacement = [\"apart\", \"shared\"]\n\
+                        network = [\"loopback\", \"veth\"]\n";
+            let text = text.replacen("[load]\n", ways, 1);
+            parse("x.toml", &text, &[]).map_err(|error| error.to_string())
+        };
+        let read = figure("sources = 12_000\nplacement = \"shared\"\nnetwork = \"veth\"");
+        let read = read.unwrap();
+        let one = &read.file().published[0];
+        assert_eq!(one.sources, Some(12_000));
+        assert_eq!(one.placement.map(Placement::name), Some("shared"));
+        for (keys, said) in [
+            (
+                "sources = 12_001",
+                "x.toml:20: published[0].sources: the experiment has no point with 12001; did you \
+                 mean '12000'?",
+            ),
+            (
+                "network = \"remote\"",
+                "x.toml:20: published[0].network: there is no 'remote'; there are loopback, veth",
+            ),
+        ] {
+            assert_eq!(figure(keys).unwrap_err(), said);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 pub mod digests;
 pub mod pack;
+mod readers;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -53,11 +54,10 @@ impl Store {
             let path = self.directory.join(folder);
             fs::create_dir(&path).map_err(LabError::file("create", path))?;
         }
-        self.write("experiment.toml", experiment.as_bytes())?;
+        self.write_for("experiment.toml", experiment, readers::mode(experiment))?;
         self.write(digests::FILE, b"")?;
         // The manifest comes last: a folder that has one is a folder that can be resumed.
-        self.write_json("manifest.json", manifest)?;
-        Ok(())
+        self.write_manifest(manifest)
     }
 
     /// Removes the folder if it holds no trial, and the experiment's if it is then empty. Returns
@@ -288,6 +288,22 @@ impl Store {
         Ok(path)
     }
 
+    /// What the command line had of credentials is taken out. Those that the experiment has are
+    /// kept: a plan without them does not run, and results are gone on with from here.
+    fn write_manifest(&self, manifest: &Manifest) -> Result<(), LabError> {
+        let name = "manifest.json";
+        let mut stored = manifest.clone();
+        model::redact::words(&mut stored.command);
+        let bytes = self.json(name, &stored)?;
+        let text = String::from_utf8_lossy(&bytes);
+        self.write_for(name, &text, readers::mode(&text))
+    }
+
+    fn write_for(&self, name: &str, text: &str, mode: u32) -> Result<(), LabError> {
+        let path = self.directory.join(name);
+        write_with(&path, text.as_bytes(), mode).map_err(LabError::file("write", &path))
+    }
+
     fn write_json(&self, name: &str, value: &impl Json) -> Result<PathBuf, LabError> {
         let bytes = self.json(name, value)?;
         self.write(name, &bytes)
@@ -366,8 +382,13 @@ fn gap_name(gap: &Gap) -> String {
     name + ".json"
 }
 
-/// Temporary file, fsync, rename, fsync of the folder.
+/// Writes a file that everybody may read: temporary file, fsync, rename, fsync of the folder.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with(path, bytes, readers::EVERYBODY)
+}
+
+/// The same for those whom `mode` lets read it.
+fn write_with(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let mut temporary = tempfile::Builder::new()
         .prefix(".")
@@ -376,8 +397,8 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     temporary.write_all(bytes)?;
     temporary.as_file().sync_all()?;
     let file = temporary.persist(path).map_err(|error| error.error)?;
-    // Temporary files are private; results are to be shared.
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    // Temporary files are private; most results are to be shared.
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
     drop(file);
     File::open(folder)?.sync_all()
 }

@@ -90,6 +90,46 @@ fn what_is_stored_is_read_back_in_order() {
     assert_eq!(store.done(), BTreeSet::from([1, 2, 10]));
 }
 
+/// The permissions of a stored file.
+fn mode_of(store: &Store, name: &str) -> u32 {
+    use std::os::unix::fs::PermissionsExt as _;
+    let found = fs::metadata(store.directory().join(name)).unwrap();
+    found.permissions().mode() & 0o777
+}
+
+#[test]
+fn credentials_leave_the_command_and_whoever_needs_no_experiment_reads_none() {
+    let secret = "Bearer c0ffee-5-c0ffee";
+    let text = format!(
+        "[experiment]\nname = \"x\"\nquestion = \"?\"\nrounds = 1\nduration = \"1s\"\n\
+         [[server]]\nproduct = \"nginx\"\n[[workload]]\nname = \"w\"\n\
+         [[workload.request]]\nname = \"r\"\nbody = {{ bytes = 7 }}\n\
+         headers = [[\"Authorization\", \"{secret}\"]]\n[load]\nconnections = 1\n"
+    );
+    let word = format!("workload.request.headers=[[\"Authorization\",\"{secret}\"]]");
+    let experiment = experiment::parse("x.toml", &text, &[]).unwrap();
+    let given = Manifest {
+        experiment: experiment.file().clone(),
+        command: vec!["triathlon".to_owned(), "lab".to_owned(), word],
+        ..manifest()
+    };
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &given, &text).unwrap();
+    let stored = store.manifest().unwrap();
+    assert_eq!(stored.experiment, given.experiment, "it is gone on with");
+    let command = stored.command.join(" ");
+    assert!(!command.contains("c0ffee"), "{command}");
+    assert!(command.contains("Authorization"), "{command}");
+    for name in ["manifest.json", "experiment.toml"] {
+        assert_eq!(mode_of(&store, name), 0o600, "{name}");
+    }
+    // A variable that is marked as secret is one, whatever its name.
+    let marked = "[load.variables.a]\nvalues = [\"x\"]\nsecret = true\n";
+    let store = Store::create(results.path(), &manifest(), marked).unwrap();
+    assert_eq!(mode_of(&store, "experiment.toml"), 0o600);
+    assert_eq!(mode_of(&store, "manifest.json"), 0o644);
+}
+
 #[test]
 fn a_trial_takes_away_the_gaps_that_it_fills_and_no_others() {
     let results = tempfile::tempdir().unwrap();

@@ -27,6 +27,15 @@ pub struct Published {
     /// At so many connections; where none are given, at those with the highest rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
+    /// From so many source addresses; where none are given, from those with the highest rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<u32>,
+    /// Where its generator runs; where nothing is said, on CPUs of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
+    /// Its network; where nothing is said, loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
 }
 
 /// `[[asked]]`: a demand, and where its answer is: a number of a point, the ratio of two points, a

@@ -16,6 +16,12 @@ impl PlanFile {
             .map(Rate::per_1000_s)
     }
 
+    /// Whether requests, or users who ask, come by a schedule, however many answers they get.
+    pub fn has_schedule(&self) -> bool {
+        let mut users = self.script.iter().map(|script| &script.arrivals);
+        self.arrivals.rate().is_some() || users.any(|arrivals| arrivals.rate().is_some())
+    }
+
     /// Whether a schedule says how much is asked, and not the server's answers.
     pub fn is_scheduled(&self) -> bool {
         self.arrivals.rate().is_some() || self.rate_of_users().is_some()
@@ -41,6 +47,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::Claim;
     use crate::fixture;
     use crate::plan::Stop;
     use crate::script;
@@ -48,6 +55,16 @@ mod tests {
     /// Of users who come, in the second of three seconds of which it is the busy one.
     #[track_caller]
     fn check(steps: &str, expected: Option<u64>) {
+        let plan = plan_of_users(steps);
+        let mean = plan.file().rate_of_users();
+        assert_eq!(mean, expected.map(|rate| Rate::per_second(rate * 20 / 50)));
+        let second = Span::from_s(1);
+        let scheduled = plan.scheduled(second, second);
+        assert_eq!(scheduled, expected.map(Rate::per_second), "{steps}");
+        assert!(plan.file().has_schedule(), "{steps}");
+    }
+
+    fn plan_of_users(steps: &str) -> Plan {
         let text = format!("user_stages = '1s:=5,1s:=50,1s:=5'\n{steps}");
         let script = script::read("script", &text, Some("http://h/"), &script::Alone).unwrap();
         let file = PlanFile {
@@ -58,12 +75,21 @@ mod tests {
             connections: 100,
             ..fixture::plan("http://h/", &[])
         };
-        let plan = Plan::try_from(file).unwrap();
-        let mean = plan.file().rate_of_users();
-        assert_eq!(mean, expected.map(|rate| Rate::per_second(rate * 20 / 50)));
-        let second = Span::from_s(1);
-        let scheduled = plan.scheduled(second, second);
-        assert_eq!(scheduled, expected.map(Rate::per_second), "{steps}");
+        Plan::try_from(file).unwrap()
+    }
+
+    /// Users who come ask whether or not others have their answers: how long these take is what
+    /// the load says, and not how fast the server goes.
+    #[test]
+    fn a_load_of_users_who_come_claims_latency() {
+        let mut trial = fixture::closed();
+        assert!(trial.claims().contains(&Claim::Capacity));
+        trial.plan = plan_of_users("[[step]]\nget = '/'\n[[step]]\nwait = '1s'")
+            .file()
+            .clone();
+        let claims = trial.claims();
+        assert!(claims.contains(&Claim::Latency), "{claims:?}");
+        assert!(!claims.contains(&Claim::Capacity), "{claims:?}");
     }
 
     #[test]

@@ -35,11 +35,16 @@ fn value_after(line: &str, start: usize, end: usize) -> Option<Range<usize>> {
         return None;
     }
     let rest = &line[end..];
+    // `: `, `", "`, `" => "`, `"] = "`, `": ["`.
     let between = rest.len()
         - rest
-            .trim_start_matches([' ', '\t', ':', '=', ',', '"', '\''])
+            .trim_start_matches([' ', '\t', ':', '=', '>', ',', '"', '\'', '[', ']'])
             .len();
     let separator = &rest[..between];
+    let is_last_of_its_list = separator.contains(']') && !separator.contains([':', '=']);
+    if is_last_of_its_list || is_in_list_of_names(&line[..start], separator) {
+        return None;
+    }
     // In a configuration a blank is enough, where a header is spoken of.
     let is_header = line[..start].to_ascii_lowercase().contains("header");
     let is_assigned = separator.contains([':', '=', ',', '"', '\'']);
@@ -62,6 +67,57 @@ fn value_after(line: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let is_variable = value.starts_with(['$', '%']);
     let start = end + between;
     (!value.is_empty() && !is_variable && value != REDACTED).then(|| start..start + value.len())
+}
+
+/// What is followed by names of fields and never by their values: directives of nginx, Apache and
+/// HAProxy, and fields whose values are names of fields, each as the words that it is written in.
+const BEFORE_NAMES: [&[&str]; 24] = [
+    &["fastcgi_hide_header"],
+    &["fastcgi_ignore_headers"],
+    &["fastcgi_pass_header"],
+    &["grpc_hide_header"],
+    &["grpc_ignore_headers"],
+    &["grpc_pass_header"],
+    &["proxy_hide_header"],
+    &["proxy_ignore_headers"],
+    &["proxy_pass_header"],
+    &["scgi_hide_header"],
+    &["scgi_ignore_headers"],
+    &["scgi_pass_header"],
+    &["uwsgi_hide_header"],
+    &["uwsgi_ignore_headers"],
+    &["uwsgi_pass_header"],
+    &["header", "unset"],
+    &["header", "always", "unset"],
+    &["requestheader", "unset"],
+    &["del-header"],
+    &["capture", "request", "header"],
+    &["capture", "response", "header"],
+    &["access-control-allow-headers"],
+    &["access-control-expose-headers"],
+    &["vary"],
+];
+
+/// Whether the name between `before` and `separator` stands in a list of names: after one of those
+/// that names follow, with nothing but names since. What a colon, an equals sign or a quote follows
+/// has a value.
+fn is_in_list_of_names(before: &str, separator: &str) -> bool {
+    if separator.contains([':', '=', '"', '\'']) {
+        return false;
+    }
+    let directive = before.rsplit([';', '{', '}']).next().unwrap_or(before);
+    let directive = directive.to_ascii_lowercase();
+    let words = directive.split([' ', '\t', ',', ':', '"', '\'']);
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let is_name = |word: &&str| {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        word.bytes().all(is_part) && !word.contains("header")
+    };
+    BEFORE_NAMES.iter().any(|opening| {
+        let mut places = words.windows(opening.len());
+        let found = places.rposition(|part| part == *opening);
+        found.is_some_and(|at| words[at + opening.len()..].iter().all(is_name))
+    })
 }
 
 /// A line without the users of its URLs.
@@ -133,6 +189,66 @@ mod tests {
         ] {
             assert_eq!(text(given), expected);
             assert_eq!(text(expected), expected);
+        }
+    }
+
+    #[test]
+    fn values_are_taken_out_however_they_are_set() {
+        for (given, expected) in [
+            (
+                "setenv.add-request-header = ( \"Authorization\" => \"Basic x\" )",
+                "setenv.add-request-header = ( \"Authorization\" => \"(redacted)\" )",
+            ),
+            (
+                "wrk.headers[\"Cookie\"] = \"a=b\"",
+                "wrk.headers[\"Cookie\"] = \"(redacted)\"",
+            ),
+            ("{\"Cookie\": [\"a=b\"]}", "{\"Cookie\": [\"(redacted)\"]}"),
+            (
+                "http-request set-header Authorization \"Basic x\"",
+                "http-request set-header Authorization \"(redacted)\"",
+            ),
+            (
+                "add_header Set-Cookie \"a=b\" always;",
+                "add_header Set-Cookie \"(redacted)\" always;",
+            ),
+            (
+                "proxy_hide_header Set-Cookie; proxy_set_header Cookie a;",
+                "proxy_hide_header Set-Cookie; proxy_set_header Cookie (redacted);",
+            ),
+            (
+                "proxy_hide_header X proxy_set_header Cookie a;",
+                "proxy_hide_header X proxy_set_header Cookie (redacted);",
+            ),
+            (
+                "Vary: Accept, Cookie: a=b",
+                "Vary: Accept, Cookie: (redacted)",
+            ),
+            (
+                "[[\"Vary\",\"Accept\"],[\"Cookie\",\"a\"]]",
+                "[[\"Vary\",\"Accept\"],[\"Cookie\",\"(redacted)\"]]",
+            ),
+        ] {
+            assert_eq!(text(given), expected);
+            assert_eq!(text(expected), expected);
+        }
+    }
+
+    #[test]
+    fn a_list_of_names_stays_as_it_is() {
+        for given in [
+            "proxy_ignore_headers Set-Cookie Cache-Control;",
+            "proxy_ignore_headers Expires Set-Cookie Cache-Control; # both",
+            "\tfastcgi_hide_header  Set-Cookie ;",
+            "capture request header Cookie len 32",
+            "Header always unset Set-Cookie env=x",
+            "RequestHeader unset Authorization early",
+            "http-request del-header Cookie if is_static",
+            "Vary: Cookie, Authorization, Accept",
+            "add_header Access-Control-Allow-Headers \"Authorization, Content-Type\";",
+            "{\"names\":[\"Accept\",\"Cookie\"],\"other\":\"x\"}",
+        ] {
+            assert_eq!(text(given), given);
         }
     }
 }

@@ -3,12 +3,12 @@
 
 mod select;
 
-use model::experiment::Demand;
+use model::experiment::{Demand, Published};
 use model::{Severity, Status};
-use verdict::analysis::Standing;
+use verdict::analysis::{Standing, UNANSWERED};
 use verdict::words;
 
-use crate::digests::{Digest, Heard, Run};
+use crate::digests::{Cell, Digest, Heard, Run};
 use select::{number_of, ratio_of};
 
 /// A demand with its answer.
@@ -48,12 +48,16 @@ pub struct Number {
     pub means: Option<String>,
     /// Its trials by their places in the order of execution.
     pub trials: Vec<u32>,
+    /// The stored results of probes that it rests on, by their labels.
+    pub probes: Vec<String>,
     /// Its value in each round that counts; none of a count of trials.
     pub rounds: Vec<f64>,
     /// Whether it is a ratio of two numbers of the same rounds.
     pub is_ratio: bool,
     /// Whether the true value is at least or at most this.
     pub is_bound: bool,
+    /// Whether requests without an answer count in it as if they had waited longer than all others.
+    pub counts_unanswered: bool,
 }
 
 /// The answers, in the order of the demands.
@@ -64,6 +68,11 @@ pub fn answers(run: &Run) -> Vec<Answer> {
         told: told(run, demand),
     };
     run.asked.iter().map(answer).collect()
+}
+
+/// The point of `run` that a published figure belongs beside.
+pub(crate) fn beside<'r>(run: &'r Run, figure: &Published) -> Option<Cell<'r>> {
+    select::beside(run, figure)
 }
 
 /// So many could be answered by a number, of so many.
@@ -88,6 +97,27 @@ pub fn answered(answers: &[Answer]) -> String {
         "{} of {all} answered by a number of this run{invalid}.",
         words::count(count(false))
     )
+}
+
+/// What must be known of these answers, where some count requests that had no answer.
+pub(crate) fn convention(answers: &[Answer]) -> Option<&'static str> {
+    let counts = |answer: &Answer| match &answer.told {
+        Told::Number(number) => number.counts_unanswered,
+        Told::Not(_) => false,
+    };
+    answers.iter().any(counts).then_some(UNANSWERED)
+}
+
+/// What the numbers of these answers rest on, as the head of a column.
+pub(crate) fn rest_on(answers: &[Answer]) -> &'static str {
+    let is_of_probes = |answer: &Answer| match &answer.told {
+        Told::Number(number) => !number.probes.is_empty(),
+        Told::Not(_) => false,
+    };
+    match answers.iter().any(is_of_probes) {
+        true => "probes",
+        false => "trials",
+    }
 }
 
 pub(crate) fn told(run: &Run, demand: &Demand) -> Told {
@@ -164,9 +194,11 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
         status: None,
         means: None,
         trials: with.iter().map(|digest| digest.sequence).collect(),
+        probes: Vec::new(),
         rounds: Vec::new(),
         is_ratio: false,
         is_bound: false,
+        counts_unanswered: false,
     }
 }
 

@@ -1,8 +1,6 @@
 //! The point that a demand names, and its number.
 
-use std::collections::BTreeMap;
-
-use model::experiment::{Demand, Network, Placement, Shown};
+use model::experiment::{Demand, Network, Placement, Published, Shown};
 use model::point::{NETWORK, PLACEMENT, SOURCES, Value};
 use model::units::Rate;
 use model::{Claim, Outcome, Status};
@@ -41,6 +39,19 @@ impl<'d> Place<'d> {
             placement: demand.placement,
             network: demand.network,
         }
+    }
+
+    /// That which a published figure belongs beside; none where it belongs beside nothing.
+    fn beside(figure: &'d Published) -> Option<Self> {
+        Some(Self {
+            server: figure.server.as_deref()?,
+            workload: Some(figure.workload.as_deref()?),
+            connections: figure.connections,
+            rate: None,
+            sources: figure.sources,
+            placement: figure.placement,
+            network: figure.network,
+        })
     }
 
     /// That of the number which it is a ratio to: where nothing else is said, the same.
@@ -187,6 +198,11 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
     (number, claim, unit)
 }
 
+/// Whether it is a quantile of response time.
+const fn is_time(shown: Shown) -> bool {
+    matches!(shown, Shown::P50 | Shown::P99)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a count of exchanges")]
 fn failures(digest: &crate::digests::Digest) -> Option<f64> {
     let lost = digest.lost();
@@ -269,10 +285,18 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
         status: Some(status),
         means: None,
         trials: trials(&[&cell]),
-        rounds: rounds(&found).into_values().collect(),
+        probes: Vec::new(),
+        rounds: found.counting().into_values().collect(),
         is_ratio: false,
         is_bound: is_at_most || found.standing == Standing::AtLeast,
+        counts_unanswered: is_time(shown) && found.has_bounds,
     })
+}
+
+/// The cell that a published figure belongs beside: of several the one with the highest rate, at
+/// home if nothing else is said.
+pub(super) fn beside<'r>(run: &'r Run, figure: &Published) -> Option<Cell<'r>> {
+    Place::beside(figure)?.cell(run).ok()
 }
 
 /// The ratio that a demand names.
@@ -296,7 +320,7 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
         (standing, Standing::AtLeast) => standing,
         (ours, theirs) => ours.max(theirs),
     };
-    let estimate: Estimate = paired(&rounds(&ours), &rounds(&theirs)).ok_or_else(|| {
+    let estimate: Estimate = paired(&ours.counting(), &theirs.counting()).ok_or_else(|| {
         format!(
             "no round counts for both: {}; {}",
             place(&one),
@@ -328,9 +352,11 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
         status: Some(status),
         means: None,
         trials: trials(&[&one, &other]),
+        probes: Vec::new(),
         rounds: estimate.ratios(),
         is_ratio: true,
         is_bound,
+        counts_unanswered: is_time(shown) && is_bound,
     })
 }
 
@@ -353,17 +379,4 @@ fn in_a_ratio(measure: &Measure) -> Standing {
         _ if measure.has_bounds => Standing::AtLeast,
         standing => standing,
     }
-}
-
-/// The rounds that count, of several of a round the first; where none does, all as they were first
-/// measured.
-fn rounds(measure: &Measure) -> BTreeMap<u32, f64> {
-    let all = measure.standing == Standing::Struck;
-    let mut found = BTreeMap::new();
-    for (round, value, standing) in &measure.rounds {
-        if all || *standing != Standing::Struck {
-            found.entry(*round).or_insert(*value);
-        }
-    }
-    found
 }

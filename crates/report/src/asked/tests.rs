@@ -48,9 +48,7 @@ fn a_number_has_its_interval_its_verdict_and_its_trials() {
            "means": "enough""#,
     );
     let cells = run.cells("seven-bytes");
-    let is_it = |cell: &&crate::digests::Cell<'_>| {
-        cell.server() == "nginx" && cell.place().connections() == 64
-    };
+    let is_it = |cell: &&Cell<'_>| cell.server() == "nginx" && cell.place().connections() == 64;
     let cell = cells.iter().find(is_it).unwrap();
     let rate = cell.rate().unwrap();
     assert_eq!(
@@ -390,4 +388,30 @@ fn a_ratio_to_a_bound_is_a_bound_and_not_suspect() {
     let found = number(&mut of_trials(trials), demand);
     assert!(found.value.starts_with("at most "), "{found:?}");
     assert_eq!((found.standing, found.is_bound), (Standing::Sound, true));
+}
+
+/// A number that counts requests without an answer comes with what that means.
+#[test]
+fn an_answer_says_what_it_takes_requests_without_one_for() {
+    let mut trials = model::fixture::Heat {
+        servers: vec!["nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        ceiling: false,
+        ..model::fixture::Heat::default()
+    }
+    .trials();
+    let said = |trials: &[Trial]| {
+        let mut run = Run::default();
+        trials.iter().for_each(|trial| run.add(trial));
+        let demand = r#"{"who": "ours", "demand": "?", "show": "p50", "server": "nginx"}"#;
+        run.asked = vec![serde_json::from_str(demand).unwrap()];
+        convention(&answers(&run))
+    };
+    assert_eq!(said(&trials), None);
+    for trial in &mut trials {
+        let count = trial.record.response_time.count();
+        trial.record.response_time.record_censored_n(count + 1);
+    }
+    assert_eq!(said(&trials), Some(UNANSWERED));
 }

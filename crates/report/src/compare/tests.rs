@@ -68,6 +68,25 @@ fn markdown_and_the_page_say_the_same_and_hold_no_markup_of_others() {
     assert!(!html.contains("<results>"));
 }
 
+/// A study of two machines draws by how much the one is faster.
+#[test]
+fn the_page_draws_how_much_more_the_one_has() {
+    let compared = compared();
+    let html = crate::html::comparison(&compared, &[]);
+    let (_, figure) = html.split_once("id=\"gain\"").expect("a figure");
+    let (figure, _) = figure.split_once("</figure>").expect("its end");
+    for row in compared.rows.iter().filter(|row| row.is_declared) {
+        let gain = row.estimate.as_ref().unwrap().ratio - 1.0;
+        assert!(gain < 0.0);
+        let gain = Unit::Share.show(gain);
+        assert!(figure.contains(&gain), "{gain}: {figure}");
+    }
+    // One row alone is read in the table.
+    let mut one = compared;
+    one.rows.truncate(1);
+    assert!(!crate::html::comparison(&one, &[]).contains("id=\"gain\""));
+}
+
 #[test]
 fn ratios_have_the_digits_that_mean_something() {
     for (ratio, text) in [

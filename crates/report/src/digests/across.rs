@@ -202,6 +202,11 @@ impl Across {
         matches!(&self.what, What::Along(name) if name == RATE)
     }
 
+    /// Whether it is the number of connections.
+    pub fn is_along_connections(&self) -> bool {
+        matches!(&self.what, What::Along(name) if name == CONNECTIONS)
+    }
+
     /// The axis of a chart.
     pub fn axis(&self) -> Axis {
         let values: Vec<f64> = self

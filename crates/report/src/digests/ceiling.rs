@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::point::{CERTIFICATE, CORES, HANDSHAKE, PROTOCOL, Values};
+use model::point::{CERTIFICATE, CORES, HANDSHAKE, PROTOCOL, SOURCES, Values};
 use verdict::analysis::{Measure, Standing};
 use verdict::words;
 
@@ -79,6 +79,24 @@ impl Run {
     pub fn kind_of_ceiling(&self, digest: &Digest) -> String {
         let same = |one: &&Digest| one.id.workload == digest.id.workload;
         kind(digest, &differing(self.digests().iter().filter(same)))
+    }
+
+    /// From how many source addresses the ceilings of `workload` were measured, in a sentence,
+    /// where servers were asked from other numbers of them, too.
+    pub fn sources_of_ceilings(&self, workload: &str) -> Option<String> {
+        let sources = |digest: &Digest| digest.id.value(SOURCES)?.number();
+        let known: Vec<f64> = self.ceiling_trials(workload).filter_map(sources).collect();
+        let first = known.first().copied()?;
+        let is_known = |count: f64| known.iter().any(|known| known.total_cmp(&count).is_eq());
+        let cells = self.cells(workload);
+        let mut asked = cells.iter().flat_map(Cell::counting).filter_map(sources);
+        asked.any(|count| !is_known(count)).then(|| {
+            format!(
+                "The ceiling was measured from {} source addresses; it is taken to be the same \
+                 from any other number of them.",
+                plain(first)
+            )
+        })
     }
 
     /// Each trial of the ceiling itself at `workload`.

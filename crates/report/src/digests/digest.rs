@@ -20,6 +20,7 @@ use verdict::{is_about_likeness, is_bound, is_disturbance};
 use super::checked;
 use super::phases::{Phases, phases};
 use super::placed::placed;
+use super::ramp::Ramp;
 use super::recovered::Recovered;
 use super::resources::{Resources, generator_us};
 use super::stages::InStage;
@@ -86,6 +87,8 @@ pub struct Digest {
     pub phases: Phases,
     /// Exchanges by how they ended.
     pub outcomes: OutcomeCounts,
+    /// Answers with a status that is not the expected one, by their status.
+    pub wrong_statuses: BTreeMap<u16, u64>,
     /// The first example of each way to fail.
     pub examples: Vec<Example>,
     /// What was checked of the answers to each request, in words.
@@ -130,6 +133,8 @@ pub struct Digest {
     pub split: Option<TimeSplit>,
     /// What became of users, where they came at a rate.
     pub users: Option<UsersRecord>,
+    /// How users begin, where all are there to the end and begin one after the other.
+    pub ramp: Option<Ramp>,
     /// What happened in stretches of the window.
     pub stretches: Vec<Stretch>,
     /// What happened in each stage of a load that changes.
@@ -201,6 +206,7 @@ impl Digest {
             response: quantiles(&trial.response_time(), trial.plan.timeout),
             phases: phases(trial),
             outcomes: record.total.outcomes,
+            wrong_statuses: record.wrong_statuses.clone(),
             examples: record.examples.clone(),
             checked: checked(trial),
             steps: Step::all(trial),
@@ -223,6 +229,7 @@ impl Digest {
             quic: record.quic.clone(),
             split: record.split.clone(),
             users: record.users.clone(),
+            ramp: Ramp::of(trial),
             stretches: stretches(trial),
             stages: InStage::all(trial),
             recovery: Recovered::of(trial),
@@ -390,10 +397,12 @@ impl Digest {
         }
     }
 
-    /// What a trial claims of its load: where a schedule made it, how long answers took, and a
-    /// search goes by that.
+    /// What a trial claims of its load: where a schedule made it, of requests or of users, how
+    /// long answers took, and a search goes by that.
     pub fn load_claim(&self) -> Claim {
-        match self.open_loop || self.search.is_some() {
+        // Of users who come rules of earlier sets judged the capacity.
+        let came = self.users.is_some() && !self.claims.contains_key(&Claim::Capacity);
+        match self.open_loop || came || self.search.is_some() {
             true => Claim::Latency,
             false => Claim::Capacity,
         }

@@ -3,7 +3,7 @@ use model::capacity::{Answer, Found};
 use model::finding::{Cause, Status};
 use model::fixture::Heat;
 use model::plan::Arrivals;
-use model::point::Value;
+use model::point::{SOURCES, Value};
 use model::usage::Spender;
 use verdict::analysis::Standing;
 use verdict::summary::median;
@@ -613,6 +613,44 @@ fn a_ceiling_that_is_passed_is_told() {
         said[0].contains("more than the ceiling (100,000/s)"),
         "{said:?}"
     );
+}
+
+/// One ceiling holds for all numbers of source addresses, and it was measured from one of them.
+#[test]
+fn a_ceiling_says_from_how_many_addresses_it_was_measured() {
+    let of_sources = |count: u32| {
+        let mut trials = Heat {
+            servers: vec!["origin"],
+            workloads: vec![("seven-bytes", 7)],
+            connections: vec![64],
+            ceiling: count == 64,
+            ..Heat::default()
+        }
+        .trials();
+        for trial in &mut trials {
+            let point = trial.point.as_mut().unwrap();
+            point.id = point.id.clone().with(SOURCES, Value::Count(count));
+        }
+        trials
+    };
+    let alone = of_trials(&of_sources(64));
+    assert_eq!(alone.sources_of_ceilings("seven-bytes"), None);
+    let both = of_trials(&[of_sources(64), of_sources(12_000)].concat());
+    let said = both.sources_of_ceilings("seven-bytes").unwrap();
+    assert!(
+        said.starts_with("The ceiling was measured from 64 source addresses"),
+        "{said}"
+    );
+    let subject = crate::plots::Subject {
+        run: &both,
+        workload: "seven-bytes",
+        position: 0,
+    };
+    let rate = crate::plots::PLOTS[0](&subject).remove(0);
+    assert!(rate.caption.ends_with(&said), "{}", rate.caption);
+    let text = crate::text::lab(&both, Style::default());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains(&said), "{text}");
 }
 
 /// Servers of several protocols have a ceiling each.

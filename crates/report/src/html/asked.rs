@@ -3,7 +3,7 @@
 use super::chart::standing;
 use super::escape;
 use super::table::Table;
-use crate::asked::{Answer, Number, Told, answered, answers};
+use crate::asked::{Answer, Number, Told, answered, answers, convention, rest_on};
 use crate::digests::Run;
 
 /// So many trials of a number are linked; the others stand beside them in the table of all.
@@ -21,7 +21,14 @@ pub(super) fn table(answers: &[Answer]) -> String {
     }
     let mut table = Table::stacked(
         "Demands and answers",
-        &["who", "demand", "#answer", "of what", "verdict", "trials"],
+        &[
+            "who",
+            "demand",
+            "#answer",
+            "of what",
+            "verdict",
+            rest_on(answers),
+        ],
     );
     for answer in answers {
         table.row().head(&escape(&answer.who)).text(&answer.demand);
@@ -32,7 +39,11 @@ pub(super) fn table(answers: &[Answer]) -> String {
             }
         }
     }
-    format!("<p>{}</p>\n{}", escape(&answered(answers)), table.finish())
+    let mut html = format!("<p>{}</p>\n", escape(&answered(answers)));
+    if let Some(said) = convention(answers) {
+        html.push_str(&format!("<p>{}</p>\n", escape(said)));
+    }
+    html + &table.finish()
 }
 
 fn row(table: &mut Table, number: &Number) {
@@ -52,7 +63,25 @@ fn row(table: &mut Table, number: &Number) {
         .number(&value)
         .cell(&place)
         .cell(&verdict)
-        .cell(&links(&number.trials));
+        .cell(&match number.probes.is_empty() {
+            true => links(&number.trials),
+            false => of_probes(&number.probes),
+        });
+}
+
+/// Where the curves of a probe begin on their page.
+pub(super) fn place_of_probe(label: &str) -> String {
+    format!("probe-{}", escape(label))
+}
+
+/// Links to the curves of probes.
+fn of_probes(labels: &[String]) -> String {
+    let link = |label: &String| {
+        let (place, label) = (place_of_probe(label), escape(label));
+        format!("<a href=\"#{place}\">{label}</a>")
+    };
+    let links: Vec<String> = labels.iter().map(link).collect();
+    links.join(" ")
 }
 
 /// Links to the rows of trials.

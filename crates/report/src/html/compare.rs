@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use verdict::compare::{Compared, Difference, Row};
 
-use super::escape;
 use super::frame::{self, ASSETS, Assets};
-use super::probe;
 use super::table::Table;
+use super::{escape, gains, probe};
 use crate::compare::{brackets, fact, interval, ratio, tables, value};
 use crate::probe::Side;
 
@@ -25,6 +24,7 @@ pub(super) fn assemble(compared: &Compared, probes: &[Side<'_>], assets: &Assets
                 let _ = writeln!(html, "<p>{said}</p>");
             }
             html.push_str(&rows(declared, &answers));
+            html.push_str(&gains::section(&answers));
             let _ = writeln!(html, "<p>{}</p>", escape(&compared.declared));
             for only in &compared.only {
                 let _ = writeln!(html, "<p class=\"note\">{}.</p>", escape(only));

@@ -1,5 +1,6 @@
 //! What went wrong: failed exchanges with their first examples, and what error logs gained.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use model::Outcome;
@@ -119,12 +120,31 @@ fn rows(table: &mut Table, workload: &str, cell: &Cell<'_>) {
             .head(&escape(cell.server()))
             .text(workload)
             .number(&escape(&cell.place().text()))
-            .text(outcome.name())
+            .cell(&named(outcome, cell))
             .number(&number::count(count))
             .number(&escape(&share(count, all)))
             .cell(&example.map_or_else(String::new, |example| {
                 format!("<code>{}</code>", escape(&example.told()))
             }));
+    }
+}
+
+/// The outcome; of wrong statuses each, with how many answers had it.
+fn named(outcome: Outcome, cell: &Cell<'_>) -> String {
+    let name = escape(outcome.name());
+    if outcome != Outcome::Status {
+        return name;
+    }
+    let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
+    for (status, count) in cell.rounds.iter().flat_map(|one| &one.wrong_statuses) {
+        *statuses.entry(*status).or_default() += count;
+    }
+    let each = statuses.into_iter();
+    let each = each.map(|(status, count)| format!("{status}: {}", number::count(count)));
+    let each: Vec<String> = each.collect();
+    match each.is_empty() {
+        true => name,
+        false => format!("{name} <small>{}</small>", each.join(", ")),
     }
 }
 

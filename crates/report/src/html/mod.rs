@@ -12,6 +12,7 @@ mod configuration;
 mod connections;
 mod failures;
 mod frame;
+mod gains;
 mod logs;
 mod look;
 mod page;

@@ -247,7 +247,16 @@ fn both(a: &Side<'_>, b: &Side<'_>, operations: &[Operation<'_>]) -> String {
 
 fn curves(operations: &[Operation<'_>]) -> String {
     let mut html = String::new();
+    let mut seen = std::collections::BTreeSet::new();
     for (position, operation) in operations.iter().enumerate() {
+        for (_, result) in &operation.sides {
+            let label = result.label();
+            if !seen.contains(&label) {
+                let place = super::asked::place_of_probe(&label);
+                let _ = writeln!(html, "<span id=\"{place}\"></span>");
+                seen.insert(label);
+            }
+        }
         let chart = chart(operation, &anchor(position));
         html.push_str(&figure_with(&chart, 3, Room::Full, &numbers(operation)));
     }

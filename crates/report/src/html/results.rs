@@ -3,16 +3,20 @@
 use std::fmt::Write as _;
 
 use model::Claim;
-use verdict::analysis::{Measure, Standing};
+use verdict::analysis::{Measure, Standing, UNANSWERED};
 
 use super::chart::{Room, figure, standing};
 use super::table::Table;
 use super::{
     escape, logs, phases, resources, scaling, searches, split, stages, steps, users, verdicts,
 };
+use crate::chart::Scale;
 use crate::digests::{Cell, QUANTILES, Run};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
+
+/// So many names have room below half a page.
+const NAMES: usize = 6;
 
 /// The section.
 pub(super) fn section(run: &Run) -> String {
@@ -48,9 +52,14 @@ pub(super) fn section(run: &Run) -> String {
         };
         html.push_str("<div class=\"charts\">\n");
         for (number, plot) in PLOTS.iter().enumerate() {
-            // What was asked is seen first, and large.
-            let room = if number == 0 { Room::Full } else { Room::Half };
             for chart in plot(&subject) {
+                // What was asked is seen first, and large; many names need room.
+                let has_many =
+                    matches!(&chart.x.scale, Scale::Category(names) if names.len() > NAMES);
+                let room = match number == 0 || has_many {
+                    true => Room::Full,
+                    false => Room::Half,
+                };
                 html.push_str(&figure(&chart, 4, room));
             }
         }
@@ -139,6 +148,7 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
     ];
     // Only a crowd leaves something to recover from.
     let with_recovery = cells.iter().any(|cell| cell.recovery().is_some());
+    let notes = notes(cells, with_recovery);
     let columns = columns.iter().copied();
     let further = with_recovery.then_some("#recovery");
     let columns: Vec<&str> = columns.chain(further).collect();
@@ -174,15 +184,34 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
             table.number(&recovery_of(cell));
         }
     }
-    let recovery = match with_recovery {
-        true => RECOVERY,
-        false => "",
-    };
-    table.finish()
-        + recovery
+    table.finish() + &notes
+}
+
+/// What the columns of that table are.
+fn notes(cells: &[Cell<'_>], with_recovery: bool) -> String {
+    let mut notes = String::new();
+    if cells.iter().any(counts_unanswered) {
+        let _ = writeln!(notes, "<p class=\"note\">{}</p>", escape(UNANSWERED));
+    }
+    if with_recovery {
+        notes.push_str(RECOVERY);
+    }
+    notes
         + "<p class=\"note\">The rate was asked for: servers differ by how long their answers take \
            and by what they cost. The order is that of the medians. The answer above says which \
            differences are more than chance.</p>\n"
+}
+
+/// Whether requests without an answer count in what is shown of its response times.
+fn counts_unanswered(cell: &Cell<'_>) -> bool {
+    let of = |position| {
+        cell.response(position)
+            .map(|found| found.measure.has_bounds)
+    };
+    [P50, P99]
+        .into_iter()
+        .filter_map(of)
+        .any(|has_bounds| has_bounds)
 }
 
 /// The interval of a time.

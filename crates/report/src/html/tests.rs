@@ -431,6 +431,28 @@ fn charts_are_drawn_across_what_varies() {
     );
 }
 
+/// Each wrong status is told, with how many answers had it, over all rounds.
+#[test]
+fn wrong_statuses_are_told_one_by_one() {
+    let mut trials = judged(
+        Heat {
+            servers: vec!["nginx"],
+            workloads: vec![("seven-bytes", 7)],
+            connections: vec![64],
+            rounds: 2,
+            ..Heat::default()
+        }
+        .trials(),
+    );
+    for trial in &mut trials {
+        trial.record.total.outcomes[model::Outcome::Status] = 1_007;
+        trial.record.wrong_statuses = [(404, 7), (503, 1_000)].into();
+    }
+    let page = bare(&run_of(&trials));
+    let told = "status <small>404: 14, 503: 2,000</small>";
+    assert!(page.contains(told), "{page}");
+}
+
 #[test]
 fn text_is_never_markup() {
     let check = |text: &str, expected: &str| assert_eq!(escape(text), expected, "{text:?}");

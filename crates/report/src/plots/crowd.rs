@@ -63,7 +63,9 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let lost = chart(
         "lost",
         "Lost requests over time",
-        "A line per round: requests that failed, or found no connection and were never sent.",
+        "A line per round: requests that failed, or found no connection and were never sent. Each \
+         stands where it was given up, which is up to the timeout after it was due; those that \
+         waited when the window ended stand in its last stretch.",
         Axis {
             name: "lost requests per second".to_owned(),
             unit: Unit::PerSecond,

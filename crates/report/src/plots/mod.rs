@@ -4,18 +4,19 @@
 mod cost;
 mod crowd;
 mod memory;
+mod ramp;
 mod rate;
 mod spectrum;
 mod tail;
 mod time;
+mod total;
 
-use model::Claim;
 use model::point::Values;
 
 use verdict::analysis::{Measure, Standing};
 
 use crate::chart::{Chart, Dot, Kind, Point, Series};
-use crate::digests::{Across, Cell, Run};
+use crate::digests::{Across, Cell, Digest, Run};
 
 /// What a chart is made from: a run, and one of its workloads by name and position.
 #[derive(Clone, Copy, Debug)]
@@ -29,12 +30,14 @@ pub struct Subject<'a> {
 }
 
 /// All charts, in the order in which a reader meets them.
-pub const PLOTS: [fn(&Subject<'_>) -> Vec<Chart>; 7] = [
+pub const PLOTS: [fn(&Subject<'_>) -> Vec<Chart>; 9] = [
     rate::plot,
     cost::plot,
     tail::plot,
     spectrum::plot,
     memory::plot,
+    total::plot,
+    ramp::plot,
     time::plot,
     crowd::plot,
 ];
@@ -178,26 +181,25 @@ fn places(cells: &[Cell<'_>], most: usize) -> Vec<Values> {
         .collect()
 }
 
-/// The claim that a response time rests on: closed loops make none of latency.
-fn latency_claim(cells: &[Cell<'_>]) -> Claim {
-    let open = cells
-        .iter()
-        .any(|cell| cell.rounds.iter().any(|digest| digest.open_loop));
-    if open {
-        Claim::Latency
-    } else {
-        Claim::Capacity
-    }
+/// Whether any round of these points is so.
+fn any_round(cells: &[Cell<'_>], is_so: fn(&Digest) -> bool) -> bool {
+    let mut rounds = cells.iter().flat_map(|cell| cell.rounds.iter());
+    rounds.any(|digest| is_so(digest))
 }
 
 /// A word on what response time means under this load.
 fn loop_note(cells: &[Cell<'_>]) -> &'static str {
-    match latency_claim(cells) {
-        Claim::Latency => {
+    if any_round(cells, |digest| digest.users.is_some()) {
+        return "Users come at a rate, whether or not others have their answers: the time of a \
+                user's first request counts from when the user came, that of each other one from \
+                when the user was ready to ask.";
+    }
+    match any_round(cells, |digest| digest.open_loop) {
+        true => {
             "Open loop: time counts from when a request was due, so that waiting for a free \
              connection counts too."
         }
-        _ => {
+        false => {
             "Closed loop: the next request waits for an answer, so past saturation this is \
              exchanges in flight ÷ rate, not what a user would wait."
         }

@@ -29,6 +29,9 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         if at_least {
             caption.push_str(" Where that server was the limit, the true ceiling is higher.");
         }
+        if let Some(said) = subject.run.sources_of_ceilings(subject.workload) {
+            caption.push_str(&format!(" {said}"));
+        }
         series.extend(ceilings);
     }
     if lines.is_empty() {

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use model::fixture::Heat;
-use model::plan::Arrivals;
+use model::plan::{Arrivals, ScriptFile, Think};
 use model::point::{CONNECTIONS, PLACEMENT, PROTOCOL, Value};
 use model::record::Interval;
 use model::units::Span;
@@ -108,6 +108,8 @@ fn a_rate_that_changes_shows_what_was_asked_for_what_waits_and_what_is_lost() {
     assert!(points.is_sorted_by(|one, other| one.y < other.y));
     let lost = charts.next().unwrap();
     assert_eq!(lost.id, "lost-1");
+    let when = "stands where it was given up";
+    assert!(lost.caption.contains(when), "{}", lost.caption);
     let time = time::plot(&subject(&run)).remove(0);
     let asked_for = time.series.last().unwrap();
     assert_eq!(asked_for.name, "asked for");
@@ -243,4 +245,93 @@ fn servers_that_were_asked_in_several_ways_stand_beside_each_other() {
     let run = heat(vec!["nginx http1", "nginx http1-tls", "http1-tls"]);
     let chart = rate::plot(&subject(&run)).remove(0);
     assert!(matches!(chart.x.scale, Scale::Category(names) if names.len() == 3));
+}
+
+/// As long as all requests would take at the measured rates, and no longer than a bound allows.
+#[test]
+fn the_time_of_many_requests_is_that_of_their_rates() {
+    let mut trials = Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![1, 16, 64],
+        rounds: 1,
+        ..Heat::default()
+    }
+    .trials();
+    let seconds = |trials: &[model::Trial], server: &str| -> f64 {
+        let points = trials.iter().filter(|trial| {
+            let point = trial.point.as_ref().unwrap();
+            point.id.server == server && !point.ceiling
+        });
+        points.map(|trial| 1e7 / trial.record.achieved_rate).sum()
+    };
+    let chart = |trials: &[model::Trial]| total::plot(&subject(&of(trials))).pop();
+    let drawn = chart(&trials).unwrap();
+    assert_eq!(drawn.id, "total-1");
+    assert_eq!(drawn.title, "Time for 30,000,000 requests");
+    for bar in &drawn.series {
+        let expected = seconds(&trials, &bar.name);
+        assert!((bar.points[0].y / expected - 1.0).abs() < 1e-9, "{bar:?}");
+        assert!(!bar.light, "{bar:?}");
+    }
+    assert!(!drawn.caption.contains("at most"), "{}", drawn.caption);
+    // Where the generator set a rate, the server may need less time.
+    for trial in &mut trials {
+        let id = &trial.point.as_ref().unwrap().id;
+        trial.verdict.generator_limited = id.server == "origin" && id.connections() == 64;
+    }
+    let drawn = chart(&trials).unwrap();
+    let light = drawn.series.iter().filter(|bar| bar.light);
+    let light: Vec<&str> = light.map(|bar| bar.name.as_str()).collect();
+    assert_eq!(light, ["origin"]);
+    assert!(
+        drawn.caption.contains("at most that long"),
+        "{}",
+        drawn.caption
+    );
+    // A server without a rate at one of the numbers has no time.
+    trials.retain(|trial| {
+        let id = &trial.point.as_ref().unwrap().id;
+        id.server != "nginx" || id.connections() != 16
+    });
+    assert_eq!(chart(&trials), None);
+    // Nor has a load whose rate was asked for.
+    for trial in &mut trials {
+        trial.plan.arrivals = Arrivals::Fixed {
+            rate_per_1000_s: model::Rate::per_second(1_000),
+        };
+    }
+    assert_eq!(chart(&trials), None);
+}
+
+/// The ramp lies before the window, in which all users are there.
+#[test]
+fn users_who_begin_one_after_the_other_are_drawn() {
+    let mut trials = Heat {
+        servers: vec!["nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        rounds: 2,
+        ..Heat::default()
+    }
+    .trials();
+    assert!(ramp::plot(&subject(&of(&trials))).is_empty());
+    for trial in &mut trials {
+        trial.plan.warmup = Span::from_s(11);
+        trial.plan.script = Some(ScriptFile {
+            start: Some(Think::Uniform {
+                from: Span::ZERO,
+                to: Span::from_s(10),
+            }),
+            ..ScriptFile::default()
+        });
+    }
+    let chart = ramp::plot(&subject(&of(&trials))).remove(0);
+    assert_eq!((chart.id.as_str(), chart.series.len()), ("ramp-1", 1));
+    let places: Vec<String> = chart.series[0]
+        .points
+        .iter()
+        .map(|point| format!("{:.0} {:.0}", point.x, point.y))
+        .collect();
+    assert_eq!(places, ["-11 0", "-1 64", "2 64"]);
 }

@@ -75,12 +75,27 @@ pub(crate) fn told(results: &[ProbeResult], demand: &ProbeDemand) -> Told {
             status: None,
             means: demand.means.clone(),
             trials: Vec::new(),
+            probes: stored(demand),
             rounds: Vec::new(),
             is_ratio: false,
             is_bound: false,
+            counts_unanswered: false,
         }),
         Err(why) => Told::Not(why),
     }
+}
+
+/// The labels of the results that a demand asks for, each once.
+fn stored(demand: &ProbeDemand) -> Vec<String> {
+    let probes = [&demand.probe, &demand.against].into_iter().flatten();
+    let mut labels: Vec<String> = probes.map(|probe| label(probe)).collect();
+    labels.dedup();
+    labels
+}
+
+/// The label of the result of a probe that is named as experiments name it.
+fn label(probe: &str) -> String {
+    probe.replace([':', '@'], "-")
 }
 
 /// What is asked for in each pass, and whether that is a ratio; none where it is no number of a
@@ -187,7 +202,7 @@ impl<'a> Place<'a> {
         probe: &str,
         operation: Option<&str>,
     ) -> Result<Self, String> {
-        let label = probe.replace([':', '@'], "-");
+        let label = label(probe);
         let result = results.iter().find(|one| one.label() == label);
         let result = result.ok_or_else(|| format!("{probe} was not measured here"))?;
         let names = result.series_names();

@@ -409,9 +409,11 @@ fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
         "linear; 490 ns at the beginning",
         "Does it?",
         "1 of 1 demand answered",
+        "<a href=\"#probe-socket\">socket</a>",
     ] {
         assert!(html.contains(wanted), "{wanted}");
     }
+    assert_eq!(html.matches("<span id=\"probe-socket\"></span>").count(), 1);
     let notes = "It grows: {{growth | probe = socket}}, by {{ratio | probe = socket}}.";
     let made = crate::study::of_probes(&file, &results, "small", "../x.pack", notes, None).unwrap();
     for wanted in [
@@ -420,6 +422,8 @@ fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
         "| socket | linear (97 %) | 490 ns | 1.43 µs | 3.00 \\[2.90, 3.10\\] |",
         "](small-1.svg)",
         "| socket | O(1) \\| on Linux | linear; 490 ns at the beginning, 1.43 µs at the end |",
+        "Each probe is a file of the record, by its name.",
+        "| who | demand | answer | of what | verdict | probes |",
         "| ours | Does it? | linear | class of growth, socket, 3 passes: linear: 480 ns and more |",
         "It grows: linear, by 3.00 × [2.90, 3.10].",
     ] {

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use model::Environment;
 use verdict::words;
 
-use crate::asked::{Answer, Number, Told, answered, answers};
+use crate::asked::{Answer, Number, Told, answered, answers, convention, rest_on};
 use crate::chart::Chart;
 use crate::digests::{Run, is_loud};
 use crate::number::{plain, times};
@@ -194,10 +194,13 @@ fn asked_table(answers: &[Answer], said: &str) -> String {
     if answers.is_empty() {
         return String::new();
     }
+    let rest_on = rest_on(answers);
+    let convention = convention(answers).map(|said| format!(" {said}"));
     let mut out = format!(
-        "\n## What the readers asked\n\n{}{said}\n\n\
-         | who | demand | answer | of what | verdict | trials |\n|---|---|--:|---|---|---|\n",
-        answered(answers)
+        "\n## What the readers asked\n\n{}{said}{}\n\n\
+         | who | demand | answer | of what | verdict | {rest_on} |\n|---|---|--:|---|---|---|\n",
+        answered(answers),
+        convention.unwrap_or_default()
     );
     for answer in answers {
         let _ = write!(out, "| {} | {} | ", text(&answer.who), text(&answer.demand));
@@ -211,7 +214,7 @@ fn asked_table(answers: &[Answer], said: &str) -> String {
                     value(number),
                     text(&format!("{}{means}", number.place)),
                     number.status.map_or("–", model::Status::name),
-                    trials(&number.trials)
+                    stored(number)
                 );
             }
             Told::Not(why) => {
@@ -220,6 +223,14 @@ fn asked_table(answers: &[Answer], said: &str) -> String {
         }
     }
     out
+}
+
+/// What a number rests on: its trials by number, or results of probes by their labels.
+fn stored(number: &Number) -> String {
+    match number.probes.is_empty() {
+        true => trials(&number.trials),
+        false => text(&number.probes.join(", ")),
+    }
 }
 
 /// What is invalid or suspect, and why.

@@ -50,7 +50,8 @@ pub fn of_probes(
     charts.retain(|chart| !chart.is_empty());
     let drawings = super::draw(&mut page, name, &charts);
     page.push_str(&then_and_now(file, results));
-    page.push_str(&asked_table(&asked::answers(file, results), ""));
+    let said = " Each probe is a file of the record, by its name.";
+    page.push_str(&asked_table(&asked::answers(file, results), said));
     page.push_str(&doubts(results));
     if !notes.trim().is_empty() {
         let filled = notes::fill(notes, &|placeholder| number(results, placeholder))?;

@@ -118,6 +118,35 @@ fn the_page_has_everything_and_its_drawings_stand_alone() {
     assert_eq!((again.page, again.drawings), (made.page, made.drawings));
 }
 
+/// Of a point with several sources a figure names those that it belongs beside.
+#[test]
+fn a_published_figure_names_its_point() {
+    use model::point::{SOURCES, Value};
+    let mut trials = first_heat();
+    for trial in &mut trials {
+        let point = trial.point.as_mut().unwrap();
+        let sources = point.id.connections() * 10;
+        point.id = point.id.clone().with(SOURCES, Value::Count(sources));
+    }
+    let mut run = Run::default();
+    trials.iter().for_each(|trial| run.add(trial));
+    let place = |keys: &str| {
+        let figure = value_of(&format!(
+            r#"{{"what": "w", "rate": 1, "server": "nginx", "workload": "seven-bytes"{keys}}}"#
+        ));
+        let mut run = run.clone();
+        run.published = vec![figure];
+        let row = rows(&run).remove(0);
+        row.now.map(|(cell, _)| cell.place().connections())
+    };
+    assert_eq!(place(r#", "sources": 10"#), Some(1));
+    assert_eq!(place(r#", "sources": 160"#), Some(16));
+    assert_eq!(place(r#", "sources": 11"#), None);
+    assert_eq!(place(r#", "network": "veth""#), None);
+    assert_eq!(place(r#", "placement": "shared""#), None);
+    assert!(place("").is_some());
+}
+
 #[test]
 fn a_placeholder_that_resolves_to_nothing_sound_is_an_error() {
     let mut run = run();

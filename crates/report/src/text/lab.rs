@@ -169,7 +169,8 @@ fn table(run: &Run, workload: &str, style: Style) -> String {
     if !blurred.is_empty() {
         out.push_str(&style.labelled("precision", &to_be_sharp(&blurred)));
     }
-    for said in run.above_ceilings(workload) {
+    let sources = run.sources_of_ceilings(workload);
+    for said in sources.into_iter().chain(run.above_ceilings(workload)) {
         out.push_str(&style.labelled("ceiling", &said));
     }
     out
@@ -311,7 +312,8 @@ fn row(cell: &Cell<'_>, style: Style) -> String {
         time(cell, P50),
         worth_of(cell, &measure, style),
     );
-    format!("{}{}", named(cell, &line), below(&interval, style))
+    let (line, below) = (named(cell, &line), below(&interval, style));
+    format!("{line}{below}{}", invalid_claims(cell))
 }
 
 /// The same where the rate was asked for: what servers differ by is how long they take.
@@ -339,7 +341,19 @@ fn row_of_times(cell: &Cell<'_>, style: Style) -> String {
         beside(&format!("{got:>7}"), 7, style),
         worth,
     );
-    format!("{}{}", named(cell, &line), below(&interval, style))
+    let (line, below) = (named(cell, &line), below(&interval, style));
+    format!("{line}{below}{}", invalid_claims(cell))
+}
+
+/// A line with the claims in which a point is invalid; nothing where it is in none.
+fn invalid_claims(cell: &Cell<'_>) -> String {
+    let claims = cell.claims().into_iter();
+    let invalid = claims.filter(|(_, (status, _))| *status == Status::Invalid);
+    let names: Vec<&str> = invalid.map(|(claim, _)| claim.name()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("{:NAME$}  invalid: {}\n", "", names.join(", ")),
+    }
 }
 
 /// The line of a server; a long name stands on a line of its own.

@@ -412,6 +412,44 @@ fn an_experiment() {
     check("lab", &lab(&run, PLAIN));
 }
 
+/// `invalid` alone does not say of what.
+#[test]
+fn a_row_names_the_claims_that_are_invalid() {
+    use model::finding::{Claim, ClaimVerdict, Status};
+    let mut trials = Heat {
+        servers: vec!["nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        rounds: 2,
+        ..Heat::default()
+    }
+    .trials();
+    let mut said = |of: [(Claim, Status); 3]| {
+        let mut run = Run::default();
+        for trial in &mut trials {
+            let claim = |status| ClaimVerdict {
+                status,
+                because: Vec::new(),
+                partial: false,
+            };
+            trial.verdict.claims = of.map(|(made, status)| (made, claim(status))).into();
+            run.add(trial);
+        }
+        lab(&run, PLAIN)
+    };
+    let worth = |status| {
+        [
+            (Claim::Capacity, status),
+            (Claim::Comparison, status),
+            (Claim::Resources, Status::Valid),
+        ]
+    };
+    let text = said(worth(Status::Invalid));
+    assert!(text.contains("  invalid: capacity, comparison\n"), "{text}");
+    let text = said(worth(Status::Valid));
+    assert!(!text.contains("invalid:"), "{text}");
+}
+
 #[test]
 fn colour_is_a_choice() {
     let trial = judged_trial(|_| {}, fixture::closed());

@@ -108,6 +108,19 @@ impl Measure {
         })
     }
 
+    /// The value of each round that counts, of several of a round the first; where none does, of
+    /// all as they were first measured.
+    pub fn counting(&self) -> BTreeMap<u32, f64> {
+        let all = self.standing == Standing::Struck;
+        let mut found = BTreeMap::new();
+        for (round, value, standing) in &self.rounds {
+            if all || *standing != Standing::Struck {
+                found.entry(*round).or_insert(*value);
+            }
+        }
+        found
+    }
+
     /// How many values do not count.
     pub fn struck(&self) -> usize {
         let is_struck = |(_, _, standing): &&(u32, f64, Standing)| *standing == Standing::Struck;

@@ -20,6 +20,11 @@ use crate::number::time_us;
 use crate::pairs::{Estimate, Family, declared_connections, rounds_needed};
 use crate::words;
 
+/// What a time that is at least or at most so long rests on.
+pub const UNANSWERED: &str = "Here, at least and at most rest on a convention: a request that had \
+    no answer when the window ended counts as one that waits longer than any answer took, and \
+    longer than the timeout. Nobody saw how long it would have waited.";
+
 /// How the servers of one workload compare at the declared load.
 #[derive(Clone, Debug)]
 pub struct Comparison {
@@ -278,6 +283,9 @@ impl Comparison {
             .into_iter()
             .map(|(said, servers)| format!("{}: {said}.", servers.join(", ")))
             .collect();
+        let mut bounds = self.rivals.iter().filter(compared);
+        let has_bound = bounds.any(Rival::is_bound) && self.quantity() != "rate";
+        said.extend(has_bound.then(|| UNANSWERED.to_owned()));
         let floor = self.floor.as_ref();
         said.extend(floor.map(|floor| floor.sentence(&self.family)));
         let suspect = |rival: &&Rival| compared(rival) && rival.is_spoilt();

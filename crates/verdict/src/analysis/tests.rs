@@ -1,4 +1,4 @@
-use model::point::{CONNECTIONS, Value};
+use model::point::{CONNECTIONS, RATE, Value};
 
 use super::*;
 use crate::pairs::Answer;
@@ -190,6 +190,28 @@ fn bounds_are_no_answers() {
     }
     let comparison = compare(&bounded, Asked::default()).remove(0);
     assert_eq!(comparison.rivals[0].answer, None);
+}
+
+/// What a bound of a time rests on is told where the bound is; of a rate nobody waited.
+#[test]
+fn a_bound_of_a_time_tells_its_convention() {
+    let of_times = |with_rate: bool| {
+        let mut ids = servers();
+        for (id, _) in &mut ids {
+            if with_rate {
+                *id = id.clone().with(RATE, Value::Rate(Rate::per_second(100)));
+            }
+        }
+        let mut all = rounds(&ids, 8);
+        for round in &mut all {
+            round.at_least = round.id.server == "origin";
+        }
+        let comparison = compare(&all, Asked::default()).remove(0);
+        let said = comparison.certainty();
+        said.iter().any(|sentence| sentence == UNANSWERED)
+    };
+    assert!(of_times(true));
+    assert!(!of_times(false));
 }
 
 /// What must not be held against others is not, however many rounds there are.

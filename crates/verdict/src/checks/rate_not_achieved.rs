@@ -3,7 +3,8 @@
 //! Where requests waited for a free connection, there were too few of them for the rate, or the
 //! server kept them too long: that is a result about both. Where they waited for connections to be
 //! made again after failures, it is one about these. Where they waited for the generator, it is not
-//! a result at all.
+//! a result at all. Nothing is said of users who come at a rate: what they ask next is due when
+//! they have their answers, and GEN-19 tells how many found no place.
 
 use model::finding::Claim::Latency;
 use model::finding::Severity;

@@ -3,7 +3,8 @@
 //! A response time counts from the moment at which its request was due, so lateness is part of it.
 //! At most half of the slowest 1 in 100 can be the latest 1 in 200; the others were less late. So
 //! the lateness of 1 in 200 bounds the generator's part of the 99th percentile. For the median, it
-//! is the lateness of 1 in 4.
+//! is the lateness of 1 in 4. Where users come at a rate, a request is late from when its user was
+//! ready to ask and had a connection.
 
 use model::Span;
 use model::finding::Claim::Latency;
@@ -46,12 +47,12 @@ struct Part {
 }
 
 fn judge(facts: &Facts<'_>) -> Judgement {
-    if !facts.is_open_loop() {
+    if !facts.is_open_loop() && !facts.do_users_come() {
         return Judgement::NotApplicable;
     }
     let late = &facts.record.late_time;
     if support(late.count(), 0.99) == Support::TooFew {
-        return Judgement::unknown("late time: fewer than 1,000 requests were sent");
+        return Judgement::unknown("late time: fewer than 1,000 requests have one");
     }
     let worst = JUDGED
         .iter()

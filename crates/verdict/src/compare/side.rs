@@ -276,7 +276,7 @@ impl Side {
             place: point.map(|point| (point.round, point.group, point.attempt)),
             is_void: trial.void.is_some(),
             is_scheduled: trial.plan.is_scheduled(),
-            is_open_loop: trial.plan.arrivals.rate().is_some(),
+            is_open_loop: trial.plan.has_schedule(),
             values: if is_ceiling {
                 [None; METRICS.len()]
             } else {

@@ -17,7 +17,7 @@ pub use causes::is_disturbance;
 pub(crate) use causes::is_disturbed;
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
-pub const SET: &str = "23";
+pub const SET: &str = "24";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {

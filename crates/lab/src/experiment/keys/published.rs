@@ -1,7 +1,8 @@
 //! The keys of figures that earlier studies published.
 
-use super::Kind::{Count, Rate, Text};
+use super::Kind::{Count, Rate, Text, Word};
 use super::Section;
+use super::more::{NETWORKS, PLACEMENTS};
 use super::table::{MUST, NONE, key};
 
 pub(super) const PUBLISHED: Section = Section {
@@ -50,7 +51,28 @@ pub(super) const PUBLISHED: Section = Section {
             Count(1),
             "those with the highest rate",
             "connections = 16",
-            "Which point of them.",
+            "The connections of the point.",
+        ),
+        key(
+            "sources",
+            Count(1),
+            "those with the highest rate",
+            "sources = 12_000",
+            "The source addresses of the point.",
+        ),
+        key(
+            "placement",
+            Word(PLACEMENTS),
+            "\"apart\"",
+            "placement = \"shared\"",
+            "Where the generator of the point runs.",
+        ),
+        key(
+            "network",
+            Word(NETWORKS),
+            "\"loopback\"",
+            "network = \"veth\"",
+            "The network of the point.",
         ),
     ],
 };

@@ -97,7 +97,11 @@ impl Product {
         let name = self.name();
         let directives = self.directives.as_ref();
         if directives.is_none() && !written.settings.is_empty() {
-            let why = format!("the folder of {name} does not say how its directives are written");
+            let why = format!(
+                "the folder of {name} does not say how its directives are written, so it takes \
+                 no settings; a server that reads a configuration file takes one of your own with \
+                 preset = \"PATH\""
+            );
             return Some(("settings".to_owned(), why));
         }
         let limits = written.keep_alive.as_ref()?;

@@ -525,6 +525,31 @@ fn a_few_users_who_wait_are_noted() {
     assert_eq!(found(None, 0), None);
 }
 
+/// They come by a schedule, and what the generator adds to it is in their times.
+#[test]
+fn a_generator_that_is_late_for_users_who_come_spoils_their_times() {
+    use model::finding::Claim;
+    use model::plan::{Arrivals, ScriptFile};
+    let judged = |each: Span| {
+        let mut trial = closed().swap_remove(0);
+        trial.plan.script = Some(ScriptFile {
+            arrivals: Arrivals::Poisson {
+                rate_per_1000_s: model::Rate::per_second(50),
+            },
+            ..ScriptFile::default()
+        });
+        late(&mut trial, each);
+        crate::judge(&trial)
+    };
+    let in_time = judged(Span::from_us(1));
+    assert!(in_time.claims.contains_key(&Claim::Latency));
+    assert!(!in_time.claims.contains_key(&Claim::Capacity));
+    assert_eq!(finding(&in_time, "GEN-03"), None);
+    let found = judged(Span::from_ms(100));
+    let found = finding(&found, "GEN-03").unwrap();
+    assert_eq!(found.severity[&Claim::Latency], Severity::Invalid);
+}
+
 #[test]
 fn a_client_that_added_half_of_a_response_time_makes_it_invalid() {
     let worst = |us: u64| {
