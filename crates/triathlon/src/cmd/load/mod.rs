@@ -5,6 +5,7 @@ mod arguments;
 mod capacity;
 mod conditions;
 mod credentials;
+mod expected;
 mod exports;
 mod form;
 mod limit;
