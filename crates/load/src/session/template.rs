@@ -1,6 +1,7 @@
 //! A request whose bytes are not fixed: what stands in it, and where values go.
 
 use model::plan;
+use model::units::Span;
 use wire::{Request, RequestId, RequestParts};
 
 use super::decimal;
@@ -99,8 +100,14 @@ impl Template {
         head + of(content, 1) + AROUND
     }
 
-    /// Writes the request to the end of `out`.
-    pub(super) fn write(&self, values: &[Vec<u8>], jar: &Jar, closes: bool, out: &mut Vec<u8>) {
+    /// Writes the request to the end of `out`, with what the jar has `now`, since 1970.
+    pub(super) fn write(
+        &self,
+        values: &[Vec<u8>],
+        (jar, now): (&Jar, Span),
+        closes: bool,
+        out: &mut Vec<u8>,
+    ) {
         let start = out.len();
         write(&self.target, values, Where::Target, out);
         let end = out.len();
@@ -109,7 +116,7 @@ impl Template {
         let blank = out[start..end].iter().position(|byte| *byte == b' ');
         let from = start + blank.map_or(0, |at| at + 1) + self.origin;
         let own = |out: &mut Vec<u8>| write(&self.cookies, values, Where::Field, out);
-        jar.write((&self.host, self.over_tls), from..end, own, out);
+        jar.write((&self.host, self.over_tls, now), from..end, own, out);
         if let Some(content) = &self.content {
             let length = content.iter().map(|piece| match piece {
                 Piece::Text(text) => text.len(),

@@ -144,6 +144,21 @@ fn cookies_are_a_users_own() {
     assert!(!written(&mut sessions, 0, 0, 0).contains("Cookie"));
 }
 
+/// A cookie is over while the run goes on, by the clock of its worker.
+#[test]
+fn cookies_are_over_when_their_time_has_come() {
+    let text = "cookies = true\n[[step]]\nget = '/a'\n";
+    let mut sessions = sessions(text, 1);
+    let at = |ms: u64| Instant::from_ns(7_000_000_000 + ms * 1_000_000);
+    sessions.begin_turn(at(0));
+    sessions.begin_turn(at(500));
+    sessions.head(0, 0, b"HTTP/1.1 200 OK\r\nSet-Cookie: id=7; Max-Age=2\r\n\r\n");
+    sessions.begin_turn(at(2_499));
+    assert!(written(&mut sessions, 0, 0, 0).contains("Cookie: id=7"));
+    sessions.begin_turn(at(2_500));
+    assert!(!written(&mut sessions, 0, 0, 0).contains("Cookie"));
+}
+
 /// RFC 6265 §5.4: one field.
 #[test]
 fn the_cookies_of_a_step_and_those_of_its_user_stand_in_one_field() {
