@@ -8,7 +8,7 @@ mod answer;
 mod jar;
 mod template;
 
-use model::plan::{Plan, ScriptFile, SourceFile, VariableFile};
+use model::plan::{FromFile, Plan, ScriptFile, SourceFile, VariableFile};
 use model::random::Random;
 use model::units::{Instant, Span};
 use wire::RequestId;
@@ -16,7 +16,7 @@ use wire::RequestId;
 use self::answer::Reads;
 pub(crate) use self::answer::fields;
 use self::jar::Jar;
-use self::template::Template;
+use self::template::{Names, Template};
 use crate::exchange::Cause;
 
 /// Of the content of an answer, so much is looked at.
@@ -94,7 +94,7 @@ impl Sessions {
         let prepared = sys::clock::realtime();
         Some(Self {
             templates: templates(plan, &names),
-            reads: Reads::by_class(script, plan.requests().len(), &names),
+            reads: Reads::by_class(script, plan.requests().len(), &names.all),
             variables: script.variables.clone().into(),
             cookies: script.cookies,
             seed: file.seed,
@@ -249,13 +249,23 @@ pub(crate) fn longest(plan: &Plan) -> usize {
 }
 
 /// Of all variables.
-fn names(script: &ScriptFile) -> Vec<&str> {
+fn names(script: &ScriptFile) -> Names<'_> {
     let variables = script.variables.iter();
-    variables.map(|one| one.name.as_str()).collect()
+    let all: Vec<&str> = variables.map(|one| one.name.as_str()).collect();
+    let takes = script.answers.iter().flat_map(|answer| &answer.takes);
+    let from_location = takes.filter(|take| {
+        matches!(&take.from, FromFile::Header(name) if name.eq_ignore_ascii_case("location"))
+    });
+    let position = |name: &String| all.iter().position(|one| one == name);
+    let locations = from_location.filter_map(|take| position(&take.variable));
+    Names {
+        locations: locations.collect(),
+        all,
+    }
 }
 
 /// By class: those of requests whose bytes are not fixed.
-fn templates(plan: &Plan, names: &[&str]) -> Box<[Option<Template>]> {
+fn templates(plan: &Plan, names: &Names<'_>) -> Box<[Option<Template>]> {
     let requests = plan.requests().iter().enumerate();
     let keeps = plan.file().script.as_ref();
     let keeps = keeps.is_some_and(|script| script.cookies);
