@@ -95,7 +95,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         let connections = plan.connections_of(index);
         let stop = Arc::clone(&stop);
         Some(Dictation::new(
-            seat.author?,
+            (seat.author?, seat.asked),
             lua,
             connections,
             failure,
@@ -155,8 +155,8 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
     })
 }
 
-/// How many raw exchanges a worker keeps: those of all workers are as many as the plan says. Workers
-/// that keep none still count those that they did not keep.
+/// How many raw exchanges a worker keeps: those of all workers are as many as the plan says. One
+/// that keeps none still counts those that it did not keep.
 fn samples_of(file: &PlanFile, index: u32) -> Option<usize> {
     let share = || share(u64::from(file.samples), index, file.workers);
     (file.samples > 0).then(|| usize::try_from(share()).unwrap_or(usize::MAX))
