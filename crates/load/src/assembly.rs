@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use model::plan::{Plan, Spin, Stop};
+use model::plan::{Plan, PlanFile, Spin, Stop};
 use sys::reactor::Reactor;
 
 use crate::author::{Failure, Seat};
@@ -95,7 +95,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         let connections = plan.connections_of(index);
         let stop = Arc::clone(&stop);
         Some(Dictation::new(
-            seat.author?,
+            (seat.author?, seat.asked),
             lua,
             connections,
             failure,
@@ -119,7 +119,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             window,
             interval: file.interval,
             classes: requests.len(),
-            samples: (file.samples / file.workers) as usize,
+            samples: samples_of(file, index),
             progress,
         },
         pool: pool::Settings {
@@ -153,6 +153,13 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
         reactor,
         stop,
     })
+}
+
+/// How many raw exchanges a worker keeps: those of all workers are as many as the plan says. One
+/// that keeps none still counts those that it did not keep.
+fn samples_of(file: &PlanFile, index: u32) -> Option<usize> {
+    let share = || share(u64::from(file.samples), index, file.workers);
+    (file.samples > 0).then(|| usize::try_from(share()).unwrap_or(usize::MAX))
 }
 
 /// What a worker needs to know of its plan.
@@ -228,10 +235,26 @@ fn spin(plan: &Plan) -> Spin {
 #[cfg(test)]
 mod tests {
     use model::fixture;
-    use model::plan::{Arrivals, PlanFile};
+    use model::plan::Arrivals;
     use model::units::{Rate, Span};
 
     use super::*;
+
+    #[test]
+    fn the_samples_of_all_workers_are_as_many_as_the_plan_says() {
+        let of = |samples, index| {
+            let file = PlanFile {
+                samples,
+                workers: 2,
+                ..fixture::plan("http://127.0.0.1:1/", &[])
+            };
+            samples_of(&file, index)
+        };
+        assert_eq!((of(3, 0), of(3, 1)), (Some(2), Some(1)));
+        // The one that keeps none counts what it did not keep.
+        assert_eq!((of(1, 0), of(1, 1)), (Some(1), Some(0)));
+        assert_eq!((of(0, 0), of(0, 1)), (None, None));
+    }
 
     #[test]
     fn any_count_has_room_to_wait() {

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use model::units::Span;
@@ -47,4 +48,60 @@ pub struct Seat {
     pub author: Option<Box<dyn Author>>,
     /// The one address that its connections lead to; none: all that the plan has.
     pub target: Option<SocketAddr>,
+    /// What the author is asked, for whoever gave the seat: [`Asked::default`] to begin with.
+    pub asked: Arc<Asked>,
+}
+
+/// What an author is asked just now, as others see it who wait for its worker.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// Each call has a number of its own, the multiples of four; what is above is [`Call`], or
+    /// nothing between two calls.
+    call: AtomicU64,
+}
+
+/// What an author is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Call {
+    Request = 1,
+    Answer = 2,
+    Delay = 3,
+}
+
+impl Asked {
+    /// Whether the author is at it and has not returned.
+    pub fn is_under_way(&self) -> bool {
+        Self::is_call(self.call())
+    }
+
+    /// The call that is under way, or the pause behind the last one: no two are the same.
+    pub(crate) fn call(&self) -> u64 {
+        self.call.load(Ordering::Relaxed)
+    }
+
+    pub(crate) const fn is_call(call: u64) -> bool {
+        call & 3 != 0
+    }
+
+    /// The function of a script that is called.
+    pub(crate) const fn function(call: u64) -> &'static str {
+        match call & 3 {
+            1 => "request()",
+            2 => "response()",
+            _ => "delay()",
+        }
+    }
+
+    /// The worker of the author calls it: nobody else writes here.
+    #[inline]
+    pub(crate) fn begin(&self, call: Call) {
+        let next = (self.call() | 3) + 1 + call as u64;
+        self.call.store(next, Ordering::Relaxed);
+    }
+
+    /// It has returned.
+    #[inline]
+    pub(crate) fn end(&self) {
+        self.call.store(self.call() & !3, Ordering::Relaxed);
+    }
 }

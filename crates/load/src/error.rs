@@ -24,6 +24,14 @@ pub enum LoadError {
         /// What to look at.
         advice: &'static str,
     },
+    /// The server shows a certificate that is refused here, so that no exchange could succeed.
+    #[error("nothing can be measured at {url}: {reason}; --insecure (-k) accepts any certificate")]
+    Certificate {
+        /// What was asked.
+        url: String,
+        /// What is wrong with the certificate.
+        reason: String,
+    },
     /// The answer before the run is not what the plan expects.
     #[error("the answer before the run is not the expected one: {0}")]
     Unexpected(String),

@@ -7,6 +7,7 @@ use model::outcome::Outcome;
 use model::units::{Bytes, Instant, Span};
 use sys::Errno;
 use sys::reactor::Refused;
+use wire::tls::TlsError;
 use wire::tunnel::TunnelError;
 use wire::{Broken, ProtocolError};
 
@@ -217,6 +218,16 @@ impl Cause {
             Self::Unfinished => Outcome::Unfinished,
             Self::Write(_) => Outcome::Write,
         }
+    }
+}
+
+impl Cause {
+    /// Whether the server's certificate was refused here: each handshake would end so.
+    pub(crate) const fn refuses_certificate(&self) -> bool {
+        matches!(
+            self,
+            Self::Protocol(ProtocolError::Tls(TlsError::Certificate(_)))
+        )
     }
 }
 

@@ -57,6 +57,13 @@ impl Hooks {
         })
     }
 
+    /// A turn of the worker begins.
+    pub(crate) fn begin_turn(&mut self, now: Instant) {
+        if let Some(sessions) = &mut self.sessions {
+            sessions.begin_turn(now);
+        }
+    }
+
     /// The most bytes that a user sends at once.
     pub(crate) fn longest(&self) -> usize {
         self.sessions

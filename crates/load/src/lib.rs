@@ -5,9 +5,11 @@
 
 #![forbid(unsafe_code)]
 
+mod apart;
 mod assembly;
 pub mod author;
 mod coming;
+mod crew;
 pub mod decoding;
 pub mod dictation;
 mod error;

@@ -56,32 +56,8 @@ impl Guide {
     }
 
     /// What an answer to the request of `class` leads to that was asked for what `before` had led
-    /// to. None: it is the answer.
+    /// to, however many redirects there were. None: it is the answer.
     pub(crate) fn lead(
-        &self,
-        class: u16,
-        before: Option<&Hop>,
-        status: u16,
-        location: Option<&[u8]>,
-    ) -> Option<Hop> {
-        let hop = self.onward(class, before, status, location)?;
-        (hop.count <= self.most).then_some(hop)
-    }
-
-    /// Whether such an answer leads on, and is not followed only because so many before it were.
-    pub(crate) fn leads_on(
-        &self,
-        class: u16,
-        before: Option<&Hop>,
-        status: u16,
-        location: Option<&[u8]>,
-    ) -> bool {
-        let hop = self.onward(class, before, status, location);
-        hop.is_some_and(|hop| hop.count > self.most)
-    }
-
-    /// The same as [`Guide::lead`], however many redirects there were.
-    fn onward(
         &self,
         class: u16,
         before: Option<&Hop>,
@@ -106,6 +82,11 @@ impl Guide {
             is_get: is_rewritten || before.is_some_and(|hop| hop.is_get),
             count: before.map_or(0, |hop| hop.count) + 1,
         })
+    }
+
+    /// Whether it is followed: not so many redirects led there that it is the answer.
+    pub(crate) const fn follows(&self, hop: &Hop) -> bool {
+        hop.count <= self.most
     }
 
     /// The whole message that asks for it, as HTTP/1.1 has it.
@@ -148,7 +129,7 @@ pub(crate) fn longest(plan: &Plan) -> usize {
 
 /// The target that `location` means in an answer to `base` of the server of `url` (RFC 3986 §5.2);
 /// none where that is another server's.
-fn resolve(url: &Url, base: &str, location: &str) -> Option<String> {
+pub(crate) fn resolve(url: &Url, base: &str, location: &str) -> Option<String> {
     let location = location.split('#').next().unwrap_or_default();
     let of_server = |text: &str| {
         let other = Url::parse(text).ok()?;
@@ -265,7 +246,7 @@ impl Follower {
         let location = location.map(|(_, value)| value);
         let before = self.asked[place].as_ref().map(|asked| &asked.hop);
         let next = self.guide.lead(class, before, head.status, location);
-        self.coming[place] = next;
+        self.coming[place] = next.filter(|hop| self.guide.follows(hop));
         self.coming[place].is_some()
     }
 
@@ -408,11 +389,14 @@ mod tests {
         let first = guide.lead(0, None, 301, Some(b"/c/d"));
         let second = guide.lead(0, first.as_ref(), 307, Some(b"e"));
         assert_eq!(second.as_ref().map(|hop| hop.target.as_str()), Some("/c/e"));
-        assert_eq!(guide.lead(0, second.as_ref(), 301, Some(b"/f")), None);
-        assert!(guide.leads_on(0, second.as_ref(), 301, Some(b"/f")));
-        assert!(!guide.leads_on(0, second.as_ref(), 301, Some(b"http://other/")));
-        assert!(!guide.leads_on(0, second.as_ref(), 200, Some(b"/f")));
-        assert!(!guide.leads_on(0, first.as_ref(), 301, Some(b"/f")));
+        assert!(second.as_ref().is_some_and(|hop| guide.follows(hop)));
+        let third = guide.lead(0, second.as_ref(), 301, Some(b"/f"));
+        assert!(third.is_some_and(|hop| !guide.follows(&hop)));
+        assert_eq!(
+            guide.lead(0, second.as_ref(), 301, Some(b"http://other/")),
+            None
+        );
+        assert_eq!(guide.lead(0, second.as_ref(), 200, Some(b"/f")), None);
     }
 
     #[test]

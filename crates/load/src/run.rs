@@ -4,8 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier, OnceLock};
+use std::sync::mpsc::Sender;
 use std::thread;
 
 use model::Random;
@@ -14,22 +15,21 @@ use model::plan::{Backend, Plan, Protocol};
 use model::record::Record;
 use model::units::{Instant, Span};
 use sys::clock;
-use sys::reactor::{Noting, Reactor, Readiness, Settings, Uring, Waker};
+use sys::reactor::{Noting, Reactor, Readiness, Settings, Uring};
 use wire::h3;
 use wire::tls::Connector;
 
-use crate::assembly;
-use crate::author::{Failure, Seat};
+use crate::apart::{self, Said};
+use crate::author::Seat;
+use crate::crew::Crew;
 pub use crate::error::LoadError;
 use crate::limits;
 use crate::lookup::{Found, look_up};
-use crate::observer::Observer;
 use crate::pool::HALF_CLOSED;
-use crate::progress::{Progress, Published};
-use crate::reference::{self, Findings};
+use crate::progress::Published;
+use crate::reference;
 use crate::secure;
 use crate::speak::{Http2, Http2InClear, Http3, InClear, Speak, room};
-use crate::worker::Worker;
 
 /// From the moment when all workers are ready to the first exchange.
 const LEAD: Span = Span::from_ms(2);
@@ -52,6 +52,20 @@ pub struct Part<'a> {
     pub begin: &'a mut dyn FnMut() -> Instant,
     /// What each of the workers is given beside the plan, if anything.
     pub seats: Vec<Seat>,
+    /// Where the run is left behind, if an author does not return: see [`apart`].
+    pub(crate) leave: Option<Sender<Said>>,
+}
+
+impl<'a> Part<'a> {
+    /// So many of the workers, who have nothing beside the plan and begin as `begin` says.
+    pub fn new(workers: Range<u32>, begin: &'a mut dyn FnMut() -> Instant) -> Self {
+        Self {
+            workers,
+            begin,
+            seats: Vec::new(),
+            leave: None,
+        }
+    }
 }
 
 /// Makes the load of `plan` and returns what was measured. `stop`, once set, ends the run early;
@@ -69,14 +83,29 @@ pub fn run(
     run_led(plan, Vec::new(), stop, notice)
 }
 
-/// The same with an author for each worker.
+/// The same with an author for each worker. An author that does not return for a second after
+/// the end of the run, or after `stop` was set, is left behind: what its worker has measured is
+/// lost, and its thread lives on.
 ///
 /// # Errors
 ///
-/// As [`run`], and where an author makes a mistake.
+/// As [`run`], and where an author makes a mistake, or none of them returns.
 pub fn run_led(
     plan: &Plan,
     seats: Vec<Seat>,
+    stop: &Arc<AtomicBool>,
+    notice: &mut dyn FnMut(Option<Notice>),
+) -> Result<Record, LoadError> {
+    if seats.iter().any(|seat| seat.author.is_some()) {
+        return apart::run(plan, seats, stop, notice);
+    }
+    run_whole(plan, (seats, None), stop, notice)
+}
+
+/// The same on this thread.
+pub(crate) fn run_whole(
+    plan: &Plan,
+    (seats, leave): (Vec<Seat>, Option<Sender<Said>>),
     stop: &Arc<AtomicBool>,
     notice: &mut dyn FnMut(Option<Notice>),
 ) -> Result<Record, LoadError> {
@@ -84,6 +113,7 @@ pub fn run_led(
         workers: 0..plan.file().workers,
         begin: &mut || clock::monotonic() + LEAD,
         seats,
+        leave,
     };
     run_part(plan, whole, stop, notice)
 }
@@ -223,85 +253,33 @@ fn run_on<S: Speak, R: Reactor>(
         stop.load(Ordering::Relaxed)
     })?;
     drop(reactor);
-    let crew = Crew::new(speak, plan, &part.workers, &findings, stop);
+    let crew = Crew::new(speak, plan, &part, &findings, stop);
     let mut seats = part.seats.into_iter();
-    let mut record = thread::scope(|scope| {
+    let record = thread::scope(|scope| {
         let handles: Vec<_> = (part.workers.clone())
             .map(|index| {
                 let (crew, make, seat) = (&crew, make.clone(), seats.next());
                 scope.spawn(move || crew.work(index, seat, &make))
             })
             .collect();
-        let start = crew.start_together(part.begin);
-        let mut stopped = None;
-        let Some(start) = start else {
-            return Err(first_error(plan, part.workers.start, handles));
+        let Some(start) = crew.start_together(part.begin) else {
+            return Err(crew.first_error(handles));
         };
-        Observer::new(plan, start, &crew.progress).watch(notice, || {
-            if crew.wake_if_stopped() {
-                stopped.get_or_insert_with(clock::monotonic);
-            }
-            handles.iter().all(thread::ScopedJoinHandle::is_finished)
-        });
-        let mut record = Record::default();
-        for (index, handle) in (part.workers.start..).zip(handles) {
-            let part = handle.join().expect("a worker does not panic");
-            record.merge(part.map_err(|reason| worker_error(plan, index, reason))?);
+        let stopped = crew.watch(&handles, start, notice);
+        let (record, left) = crew.gather(handles)?;
+        if !left.is_empty()
+            && let Some(leave) = part.leave
+        {
+            notice(Some(Notice::Phase(Phase::Done, clock::monotonic())));
+            let made = crew.without(&left, record, stopped);
+            // The threads of those end with this process, and this thread waits for them.
+            let _unheard = leave.send(Said::Over(Box::new(made)));
+            return Ok(Record::default());
         }
-        if record.measured_nothing() {
-            let when = match stopped {
-                Some(at) if at > start => {
-                    format!(
-                        "during the warm-up, after {} of {}",
-                        at - start,
-                        plan.file().warmup
-                    )
-                }
-                _ => "before the warm-up".to_owned(),
-            };
-            record
-                .notes
-                .push(format!("interrupted {when}: nothing was measured"));
-        }
-        Ok(record)
+        crew.complete(record, stopped)
     })?;
-    if let Some(mistake) = crew.failure.get() {
-        return Err(LoadError::Author(mistake.clone()));
-    }
     notice(Some(Notice::Phase(Phase::Done, clock::monotonic())));
-    for interval in &mut record.intervals {
-        interval.scheduled = plan.scheduled(interval.start, interval.length);
-    }
-    record.reference_phase = findings.tally;
-    for (class, reference) in record.classes.iter_mut().zip(&findings.references) {
-        class.reference.clone_from(reference);
-    }
-    record.reference = findings.references.into_iter().next().flatten();
-    record.notes.extend(findings.notes);
     Ok(record)
-}
-
-/// What kept the first of the workers that could not be prepared from it.
-fn first_error(
-    plan: &Plan,
-    first: u32,
-    handles: Vec<thread::ScopedJoinHandle<'_, io::Result<Record>>>,
-) -> LoadError {
-    let mut results = (first..)
-        .zip(handles)
-        .map(|(index, handle)| (index, handle.join().expect("a worker does not panic")));
-    let failed = results.find_map(|(index, result)| Some((index, result.err()?)));
-    let (index, reason) = failed.expect("one of them could not be prepared");
-    worker_error(plan, index, reason)
-}
-
-fn worker_error(plan: &Plan, index: u32, reason: io::Error) -> LoadError {
-    let cpu = plan.cpu_of(index as usize);
-    LoadError::Worker {
-        index,
-        cpu: cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}")),
-        reason,
-    }
 }
 
 /// A reactor's room for so many connections and for those that wait for the server's close.
@@ -310,132 +288,5 @@ pub fn settings(connections: u32) -> Settings {
     Settings {
         connections: connections + half_closed.min(connections),
         ..Settings::default()
-    }
-}
-
-/// What the workers of a run have in common.
-struct Crew<'a, S> {
-    /// What connections speak to each of the servers.
-    speak: &'a [S],
-    plan: &'a Plan,
-    /// The number of the first of them among the workers of the plan.
-    first: u32,
-    findings: &'a Findings,
-    failure: Failure,
-    stop: &'a Arc<AtomicBool>,
-    progress: Vec<Arc<Progress>>,
-    wakers: Vec<OnceLock<Waker>>,
-    /// All workers have what they need, or one of them could not get it.
-    ready: Barrier,
-    /// One of them could not be prepared: nobody begins.
-    failed: AtomicBool,
-    /// The start is set.
-    go: Barrier,
-    start: OnceLock<Instant>,
-    /// The thread that watches, to be woken when a worker is done.
-    observer: thread::Thread,
-}
-
-impl<'a, S: Speak> Crew<'a, S> {
-    fn new(
-        speak: &'a [S],
-        plan: &'a Plan,
-        workers: &Range<u32>,
-        findings: &'a Findings,
-        stop: &'a Arc<AtomicBool>,
-    ) -> Self {
-        let everyone = workers.len() + 1;
-        Self {
-            speak,
-            plan,
-            first: workers.start,
-            findings,
-            failure: Failure::default(),
-            stop,
-            progress: workers.clone().map(|_| Arc::default()).collect(),
-            wakers: workers.clone().map(|_| OnceLock::new()).collect(),
-            ready: Barrier::new(everyone),
-            failed: AtomicBool::new(false),
-            go: Barrier::new(everyone),
-            start: OnceLock::new(),
-            observer: thread::current(),
-        }
-    }
-
-    /// Waits until all workers are ready, and sets the start as `begin` says; none if one of them
-    /// could not be prepared.
-    fn start_together(&self, begin: &mut dyn FnMut() -> Instant) -> Option<Instant> {
-        self.ready.wait();
-        let failed = self.failed.load(Ordering::Relaxed);
-        let start = (!failed).then(|| *self.start.get_or_init(begin));
-        self.go.wait();
-        start
-    }
-
-    /// Whether the run is to end; then nobody sleeps on.
-    fn wake_if_stopped(&self) -> bool {
-        let is_stopped = self.stop.load(Ordering::Relaxed);
-        if is_stopped {
-            self.wakers
-                .iter()
-                .filter_map(OnceLock::get)
-                .for_each(Waker::wake);
-        }
-        is_stopped
-    }
-
-    /// One worker's life, on its own thread. Where another one could not be prepared, this one has
-    /// measured nothing.
-    fn work<R: Reactor>(
-        &self,
-        index: u32,
-        seat: Option<Seat>,
-        make: &impl Fn(&Settings) -> io::Result<R>,
-    ) -> io::Result<Record> {
-        let cpu = self.plan.cpu_of(index as usize);
-        let prepared = self.prepare(index, seat, cpu, make);
-        self.failed.fetch_or(prepared.is_err(), Ordering::Relaxed);
-        self.ready.wait();
-        self.go.wait();
-        let worker = prepared?;
-        let Some(start) = self.start.get() else {
-            return Ok(Record::default());
-        };
-        let mut record = worker.run(*start);
-        self.observer.unpark();
-        for worker in &mut record.workers {
-            worker.cpu = cpu;
-        }
-        Ok(record)
-    }
-
-    /// Everything that can fail, and everything that is allocated, before the start is set.
-    fn prepare<R: Reactor>(
-        &self,
-        index: u32,
-        seat: Option<Seat>,
-        cpu: Option<u32>,
-        make: &impl Fn(&Settings) -> io::Result<R>,
-    ) -> io::Result<Worker<S::Client, R>> {
-        if let Some(cpu) = cpu {
-            sys::cpu::pin(cpu)?;
-        }
-        sys::cpu::set_precise_timers()?;
-        let connections = self.plan.connections_of(index);
-        let reactor = make(&room(&self.speak[0], connections, self.plan))?;
-        let here = (index - self.first) as usize;
-        let _first = self.wakers[here].set(reactor.waker()?);
-        let progress = Arc::clone(&self.progress[here]);
-        let stop = Arc::clone(self.stop);
-        let told = (progress, stop);
-        Ok(assembly::worker_in(
-            self.speak,
-            self.plan,
-            self.findings,
-            index,
-            reactor,
-            told,
-            seat.map(|seat| (seat, Arc::clone(&self.failure))),
-        ))
     }
 }

@@ -27,12 +27,19 @@ pub(crate) enum Exit {
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
+/// A sentence about what an interruption ended before there was a result: ends the program with
+/// code 130.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Stopped(pub(crate) String);
+
 impl Exit {
     /// The code for an error that ended the program.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
         let is_interrupted = |cause: &(dyn std::error::Error + 'static)| {
             matches!(cause.downcast_ref(), Some(LabError::Interrupted))
                 || matches!(cause.downcast_ref(), Some(FleetError::Interrupted))
+                || cause.is::<Stopped>()
         };
         if error.chain().any(|cause| cause.is::<UsageError>()) {
             Self::Usage
@@ -66,6 +73,7 @@ mod tests {
         let of = |error: anyhow::Error| Exit::of(&error.context("about it"));
         assert_eq!(of(LabError::Interrupted.into()), Exit::Interrupted);
         assert_eq!(of(FleetError::Interrupted.into()), Exit::Interrupted);
+        assert_eq!(of(Stopped(String::new()).into()), Exit::Interrupted);
         assert_eq!(of(UsageError(String::new()).into()), Exit::Usage);
         assert_eq!(of(anyhow::anyhow!("full")), Exit::World);
     }

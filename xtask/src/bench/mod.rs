@@ -148,7 +148,8 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "own-lua",
-        "the scripts that come with wrk, null server, 64 connections",
+        "the scripts that come with wrk but stop.lua, null server or (pipeline.lua) origin, 64 \
+         connections or (delay.lua) 1,000",
         ways::own_lua,
     ),
     (

@@ -118,28 +118,91 @@ pub(super) fn lua(setting: &Setting) -> Result<()> {
 
 /// Where Debian has the scripts that come with wrk.
 const OWN: &str = "/usr/share/doc/wrk/examples/scripts";
-/// Those that make each request or hear each answer, and what their rows are called.
-const OWN_SCRIPTS: [(&str, &str, &str); 4] = [
-    ("auth.lua", "load, auth.lua", "wrk, auth.lua"),
-    ("counter.lua", "load, counter.lua", "wrk, counter.lua"),
-    ("report.lua", "load, report.lua", "wrk, report.lua"),
-    ("setup.lua", "load, setup.lua", "wrk, setup.lua"),
+/// One of them: its file, what its rows are called, who answers, over how many connections.
+type OwnScript = (&'static str, [&'static str; 2], Answering, u32);
+
+/// Who answers a script.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Answering {
+    /// The null server, which takes what arrives at once for one request.
+    Null,
+    /// Our own server with a file, where requests come several at once.
+    Origin,
+}
+
+/// All but `stop.lua`, whose run is over after a hundred answers: too few to tell what one costs.
+/// One that waits between its requests has so many connections that there is something to measure.
+const OWN_SCRIPTS: [OwnScript; 8] = [
+    (
+        "addr.lua",
+        ["load, addr.lua", "wrk, addr.lua"],
+        Answering::Null,
+        64,
+    ),
+    (
+        "auth.lua",
+        ["load, auth.lua", "wrk, auth.lua"],
+        Answering::Null,
+        64,
+    ),
+    (
+        "counter.lua",
+        ["load, counter.lua", "wrk, counter.lua"],
+        Answering::Null,
+        64,
+    ),
+    (
+        "delay.lua",
+        ["load, delay.lua", "wrk, delay.lua"],
+        Answering::Null,
+        1_000,
+    ),
+    (
+        "pipeline.lua",
+        ["load, pipeline.lua", "wrk, pipeline.lua"],
+        Answering::Origin,
+        64,
+    ),
+    (
+        "post.lua",
+        ["load, post.lua", "wrk, post.lua"],
+        Answering::Null,
+        64,
+    ),
+    (
+        "report.lua",
+        ["load, report.lua", "wrk, report.lua"],
+        Answering::Null,
+        64,
+    ),
+    (
+        "setup.lua",
+        ["load, setup.lua", "wrk, setup.lua"],
+        Answering::Null,
+        64,
+    ),
 ];
 
 pub(super) fn own_lua(setting: &Setting) -> Result<()> {
-    let server = Server::null(&setting.programs, setting.server_cpu, &[])?;
-    let ask = Ask::of("/");
-    for (script, ours, theirs) in OWN_SCRIPTS {
+    let null = Server::null(&setting.programs, setting.server_cpu, &[])?;
+    write(setting, "index.html", "1234567")?;
+    let origin = Server::origin(&setting.programs, &setting.site, setting.server_cpu, None)?;
+    for (script, [ours, theirs], answering, connections) in OWN_SCRIPTS {
+        let server = if answering == Answering::Null {
+            &null
+        } else {
+            &origin
+        };
+        let ask = Ask {
+            connections,
+            ..Ask::of("/")
+        };
         let file = format!("{OWN}/{script}");
         let (with_load, with_wrk) = (words(&["--lua", &file]), words(&["-s", &file]));
+        let uring = Generator::TriathlonUring;
         let contests = [
-            (
-                ours,
-                Generator::TriathlonUring,
-                &server,
-                ask.with(&with_load),
-            ),
-            (theirs, Generator::Wrk, &server, ask.with(&with_wrk)),
+            (ours, uring, server, ask.with(&with_load)),
+            (theirs, Generator::Wrk, server, ask.with(&with_wrk)),
         ];
         ways(setting, &contests, 1.0)?;
     }

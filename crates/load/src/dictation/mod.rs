@@ -14,7 +14,7 @@ use model::units::Span;
 use wire::{Request, RequestId, RequestParts};
 
 pub use self::split::{Malformed, requests};
-use crate::author::{Author, Failure};
+use crate::author::{Asked, Author, Call, Failure};
 
 /// Of the content of an answer, an author is told so much.
 const CONTENT_MAX: usize = 16 << 20;
@@ -26,6 +26,7 @@ pub(crate) const COPIED: usize = 8 * 1024;
 #[derive(Debug)]
 pub(crate) struct Dictation {
     author: Box<dyn Author>,
+    asked: Arc<Asked>,
     asks: bool,
     hears: bool,
     waits: bool,
@@ -63,7 +64,7 @@ pub(crate) struct Next<'a> {
 impl Dictation {
     /// `author` does what `lua` says, for so many connections.
     pub(crate) fn new(
-        author: Box<dyn Author>,
+        (author, asked): (Box<dyn Author>, Arc<Asked>),
         lua: &LuaFile,
         connections: u32,
         failure: Failure,
@@ -81,6 +82,7 @@ impl Dictation {
         };
         Self {
             author,
+            asked,
             asks: lua.asks,
             hears: lua.hears,
             waits: lua.waits,
@@ -119,7 +121,9 @@ impl Dictation {
         if !self.waits || self.is_over() {
             return Span::ZERO;
         }
+        self.asked.begin(Call::Delay);
         let delay = self.author.delay();
+        self.asked.end();
         self.take(delay).unwrap_or_default()
     }
 
@@ -150,7 +154,9 @@ impl Dictation {
         here.begun = 0;
         here.batch.clear();
         here.ends.clear();
+        self.asked.begin(Call::Request);
         let asked = self.author.request(&mut here.batch);
+        self.asked.end();
         split::ends(&here.batch, &mut here.ends);
         let count = here.ends.len();
         self.take(asked)?;
@@ -194,7 +200,9 @@ impl Dictation {
             return;
         }
         let here = &self.places[place as usize];
+        self.asked.begin(Call::Answer);
         let told = self.author.answer(here.status, &here.head, &here.content);
+        self.asked.end();
         let _ended = self.take(told);
     }
 

@@ -65,7 +65,8 @@ fn dictation(says: &[&'static str]) -> Dictation {
         asks: true,
         ..LuaFile::default()
     };
-    let author = Box::new(Says(says.to_vec()));
+    let author: Box<dyn Author> = Box::new(Says(says.to_vec()));
+    let author = (author, Arc::default());
     Dictation::new(author, &lua, 2, Arc::default(), Arc::default())
 }
 

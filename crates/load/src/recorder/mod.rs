@@ -57,8 +57,8 @@ pub struct Settings {
     pub interval: Span,
     /// How many requests the plan has.
     pub classes: usize,
-    /// Raw exchanges to keep.
-    pub samples: usize,
+    /// Raw exchanges to keep; none where nobody asked for any, so that nobody counts the others.
+    pub samples: Option<usize>,
     /// Where finished intervals are published for live display.
     pub progress: Arc<Progress>,
 }

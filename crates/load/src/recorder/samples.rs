@@ -9,7 +9,8 @@ use crate::exchange::Exchange;
 #[derive(Debug)]
 pub(super) struct Samples {
     kept: Vec<Sample>,
-    most: usize,
+    /// None where nobody asked for any.
+    most: Option<usize>,
     dropped: u64,
 }
 
@@ -25,9 +26,9 @@ pub(super) struct Place {
 }
 
 impl Samples {
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(most: Option<usize>) -> Self {
         Self {
-            kept: Vec::with_capacity(most),
+            kept: Vec::with_capacity(most.unwrap_or(0)),
             most,
             dropped: 0,
         }
@@ -36,7 +37,7 @@ impl Samples {
     /// Whether any are wanted.
     #[inline]
     pub(super) const fn wanted(&self) -> bool {
-        self.most > 0
+        self.most.is_some()
     }
 
     /// So many exchanges are not kept.
@@ -47,7 +48,7 @@ impl Samples {
     }
 
     pub(super) fn keep(&mut self, exchange: &Exchange, place: Place) {
-        if self.kept.len() == self.most {
+        if self.most.is_none_or(|most| self.kept.len() == most) {
             self.dropped += 1;
             return;
         }

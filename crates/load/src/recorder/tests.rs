@@ -23,7 +23,7 @@ fn settings(by_due: bool) -> Settings {
         window: Some(Span::from_s(2)),
         interval: Span::from_s(1),
         classes: 1,
-        samples: 2,
+        samples: Some(2),
         progress: Arc::new(Progress::default()),
     }
 }

@@ -24,9 +24,12 @@ impl<R: Reactor, C: Client> Fetcher<'_, R, C> {
             let location = fields.find(|(name, _)| name.eq_ignore_ascii_case("location"));
             let location = location.map(|(_, value)| value.as_bytes());
             let Some(next) = guide.lead(class, hop.as_ref(), answer.status, location) else {
-                answer.leads_on = guide.leads_on(class, hop.as_ref(), answer.status, location);
                 break;
             };
+            if !guide.follows(&next) {
+                answer.leads_on = true;
+                break;
+            }
             let message = guide.message(class, &next, request.closes());
             let stored = self.reactor.store(message.clone());
             let talked = self.talk(Some((request, stored, Some(&message))), address);

@@ -2,8 +2,8 @@
 //!
 //! Where fetches differ, the page is dynamic, and the check falls back to what was the same. A
 //! fetch that connects but gets no complete answer does not stop the run: that is what the run will
-//! count. Only where no address can be reached, or the plan's own expectation is not met, there is
-//! nothing to measure.
+//! count. Only where no address can be reached, where all show a certificate that is refused here,
+//! or where the plan's own expectation is not met, there is nothing to measure.
 
 mod decoded;
 mod fetch;
@@ -53,7 +53,8 @@ pub struct Findings {
 ///
 /// # Errors
 ///
-/// No address of a server can be reached, or the plan's own expectation is not met.
+/// No address of a server can be reached, each shows a certificate that is refused here, or the
+/// plan's own expectation is not met.
 pub fn establish(
     reactor: &mut impl Reactor,
     plan: &Plan,
@@ -102,7 +103,11 @@ fn greet_all<R: Reactor, C: Client>(
     addresses: &[SocketAddr],
 ) -> Result<Findings, LoadError> {
     let mut notes: Vec<String> = through(plan).into_iter().collect();
-    let (targets, unreachable) = greet(fetcher, addresses, &mut notes);
+    let greeted = greet(fetcher, addresses, &mut notes);
+    let (targets, unreachable) = greeted.map_err(|refused| {
+        let (url, reason) = (plan.request().url.to_string(), refused.to_string());
+        LoadError::Certificate { url, reason }
+    })?;
     if targets.is_empty() {
         let fetched = Fetched {
             unreachable,
@@ -134,13 +139,15 @@ fn through(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// The addresses that can be reached, and why the others cannot.
+/// The addresses that can be reached, and why the others cannot. Where all that can be reached show
+/// certificates that are refused here: the first refusal.
 fn greet<R: Reactor, C: Client>(
     fetcher: &mut Fetcher<'_, R, C>,
     addresses: &[SocketAddr],
     notes: &mut Vec<String>,
-) -> (Vec<SocketAddr>, Vec<String>) {
+) -> Result<(Vec<SocketAddr>, Vec<String>), Cause> {
     let (mut targets, mut unreachable) = (Vec::new(), Vec::new());
+    let mut refused = Vec::new();
     for address in addresses {
         match fetcher.greet(*address) {
             Ok(()) => targets.push(*address),
@@ -150,10 +157,14 @@ fn greet<R: Reactor, C: Client>(
             Err(cause) => {
                 targets.push(*address);
                 notes.push(format!("no handshake before the run: {cause}"));
+                refused.extend(cause.refuses_certificate().then_some(cause));
             }
         }
     }
-    (targets, unreachable)
+    match refused.first() {
+        Some(cause) if refused.len() == targets.len() => Err(*cause),
+        _ => Ok((targets, unreachable)),
+    }
 }
 
 /// What came of asking each address for one request.
@@ -162,6 +173,8 @@ struct Fetched {
     answers: Vec<Answer>,
     failure: Option<Cause>,
     targets: Vec<SocketAddr>,
+    /// How many of those that were reached show a certificate that is refused here.
+    refused: usize,
     unreachable: Vec<String>,
     /// Each failed for want of the source address.
     no_source: bool,
@@ -194,6 +207,7 @@ fn fetch_from_all<R: Reactor, C: Client>(
             }
             Err(cause) => {
                 fetched.targets.push(*address);
+                fetched.refused += usize::from(cause.refuses_certificate());
                 fetched.failure = fetched.failure.or(Some(cause));
             }
         }
@@ -203,6 +217,18 @@ fn fetch_from_all<R: Reactor, C: Client>(
 }
 
 impl Fetched {
+    /// Fails where each address that was reached shows a certificate that is refused here: the run
+    /// would count nothing but that.
+    fn check_certificates(&self, url: &Url) -> Result<(), LoadError> {
+        match self.failure {
+            Some(cause) if self.refused == self.targets.len() => Err(LoadError::Certificate {
+                url: url.to_string(),
+                reason: cause.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// No address of the server of `url` answered.
     fn unreachable(self, plan: &Plan, url: &Url) -> LoadError {
         LoadError::Unreachable {

@@ -71,6 +71,7 @@ impl Settled {
             if fetched.targets.is_empty() {
                 return Err(fetched.unreachable(plan, &request.url));
             }
+            fetched.check_certificates(&request.url)?;
             targets = fetched.targets;
             if matches!(fetched.failure, Some(Cause::Timeout { .. })) {
                 self.hanging += 1;

@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 use std::ops::Range;
 
+use model::units::Span;
 use wire::date;
 
 use super::answer::trim;
@@ -36,6 +37,8 @@ struct Cookie {
     is_of_host: bool,
     /// Over TLS alone.
     is_secure: bool,
+    /// It is over then, since 1970; none where it lasts as long as its user.
+    until: Option<Span>,
 }
 
 impl Jar {
@@ -45,8 +48,9 @@ impl Jar {
     }
 
     /// Keeps the cookie of a Set-Cookie field in the answer of `host`, in lower case, to `path`, or
-    /// drops it, if its time is over at `now`, in seconds since 1970 (RFC 6265 §5.2, §5.3).
-    pub(super) fn take(&mut self, field: &[u8], (host, path): (&[u8], &[u8]), now: u64) {
+    /// drops it, if its time is over at `now`, since 1970 (RFC 6265 §5.2, §5.3). Those whose time
+    /// came meanwhile make room.
+    pub(super) fn take(&mut self, field: &[u8], (host, path): (&[u8], &[u8]), now: Span) {
         let mut parts = field.split(|byte| *byte == b';');
         let pair = parts.next().unwrap_or_default();
         let Some(equals) = pair.iter().position(|byte| *byte == b'=') else {
@@ -70,7 +74,7 @@ impl Jar {
                     .ok()
                     .and_then(|text| text.parse::<i64>().ok());
             } else if key.eq_ignore_ascii_case(b"expires") {
-                of_date = date::parse(value, now);
+                of_date = date::parse(value, now.as_ns() / 1_000_000_000);
             } else if key.eq_ignore_ascii_case(b"path") && value.first() == Some(&b'/') {
                 path = value;
             } else if key.eq_ignore_ascii_case(b"secure") {
@@ -85,10 +89,10 @@ impl Jar {
         let Some((domain, is_of_host)) = domain_of(host, &named) else {
             return;
         };
-        let is_over = match of_age {
-            Some(seconds) => seconds <= 0,
-            None => of_date.is_some_and(|date| date <= now),
-        };
+        let until = end(of_age, of_date, now);
+        let has_come = |until: Option<Span>| until.is_some_and(|until| until <= now);
+        let is_over = has_come(until);
+        self.cookies.retain(|one| !has_come(one.until));
         let same = |one: &Cookie| one.name == name && one.path == path && one.domain == domain;
         match self.cookies.iter().position(same) {
             Some(at) if is_over => {
@@ -97,6 +101,7 @@ impl Jar {
             Some(at) => {
                 let kept = &mut self.cookies[at];
                 (kept.is_of_host, kept.is_secure) = (is_of_host, is_secure);
+                kept.until = until;
                 kept.value.clear();
                 kept.value.extend_from_slice(value);
                 if self.length() > FIELD_MAX {
@@ -112,6 +117,7 @@ impl Jar {
                 domain: domain.to_vec(),
                 is_of_host,
                 is_secure,
+                until,
             }),
         }
     }
@@ -123,12 +129,12 @@ impl Jar {
         AROUND + lengths.sum::<usize>()
     }
 
-    /// Writes the Cookie field for the target at `host`, which is asked over TLS or not, that
+    /// Writes the Cookie field for the target at `host`, which is asked over TLS or not `now`, that
     /// stands in this part of `out` to its end, if there is anything to send (RFC 6265 §5.4): what
     /// the request has of its `own`, and then the cookies, for a request has one such field.
     pub(super) fn write(
         &self,
-        (host, over_tls): (&[u8], bool),
+        (host, over_tls, now): (&[u8], bool, Span),
         target: Range<usize>,
         own: impl FnOnce(&mut Vec<u8>),
         out: &mut Vec<u8>,
@@ -145,6 +151,7 @@ impl Jar {
                 false => is_within(host, &cookie.domain),
             };
             if !is_for_host
+                || cookie.until.is_some_and(|until| until <= now)
                 || (cookie.is_secure && !over_tls)
                 || !is_below(&out[path.clone()], &cookie.path)
             {
@@ -160,6 +167,15 @@ impl Jar {
         } else {
             out.extend_from_slice(b"\r\n");
         }
+    }
+}
+
+/// When a cookie is over that is set `now` and says its age in seconds, or a date.
+fn end(age: Option<i64>, date: Option<u64>, now: Span) -> Option<Span> {
+    match age {
+        // What is negative is over at once.
+        Some(seconds) => Some(now + Span::from_s(u64::try_from(seconds).unwrap_or(0))),
+        None => date.map(Span::from_s),
     }
 }
 
@@ -205,19 +221,18 @@ fn is_below(path: &[u8], of: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    /// In September 2001.
+    const NOW: Span = Span::from_s(1_000_000_000);
+
     /// Set-Cookie fields of answers to /shop/item, and the Cookie field of a later request.
     fn check(fields: &[&str], target: &str, expected: &str) {
         let mut jar = Jar::default();
         for field in fields {
-            jar.take(
-                field.as_bytes(),
-                (b"shop.test", b"/shop/item"),
-                1_000_000_000,
-            );
+            jar.take(field.as_bytes(), (b"shop.test", b"/shop/item"), NOW);
         }
         let mut out = format!("GET {target}").into_bytes();
         let (start, end) = (4, out.len());
-        jar.write((b"shop.test", false), start..end, |_| {}, &mut out);
+        jar.write((b"shop.test", false, NOW), start..end, |_| {}, &mut out);
         assert_eq!(String::from_utf8_lossy(&out[end..]), expected, "{fields:?}");
     }
 
@@ -240,15 +255,15 @@ mod tests {
     #[test]
     fn a_secure_cookie_goes_over_tls_alone() {
         let mut jar = Jar::default();
-        jar.take(b"a=1; Secure", (b"shop.test", b"/"), 0);
+        jar.take(b"a=1; Secure", (b"shop.test", b"/"), NOW);
         let sent = |jar: &Jar, over_tls: bool| {
             let mut out = b"/".to_vec();
-            jar.write((b"shop.test", over_tls), 0..1, |_| {}, &mut out);
+            jar.write((b"shop.test", over_tls, NOW), 0..1, |_| {}, &mut out);
             String::from_utf8_lossy(&out[1..]).into_owned()
         };
         assert_eq!(sent(&jar, false), "");
         assert_eq!(sent(&jar, true), "Cookie: a=1\r\n");
-        jar.take(b"a=2", (b"shop.test", b"/"), 0);
+        jar.take(b"a=2", (b"shop.test", b"/"), NOW);
         assert_eq!(sent(&jar, false), "Cookie: a=2\r\n");
     }
 
@@ -271,16 +286,44 @@ mod tests {
         check(&[&format!("a={}", "x".repeat(5_000))], "/shop/", "");
     }
 
+    /// RFC 6265 §5.4: a cookie is sent as long as it lasts.
+    #[test]
+    fn a_cookie_is_over_when_its_time_has_come() {
+        let later = |ms| NOW + Span::from_ms(ms);
+        let at = |jar: &Jar, now: Span| {
+            let mut out = b"/".to_vec();
+            jar.write((b"h", false, now), 0..1, |_| {}, &mut out);
+            String::from_utf8_lossy(&out[1..]).into_owned()
+        };
+        let mut jar = Jar::default();
+        jar.take(b"a=1; Max-Age=2", (b"h", b"/"), later(500));
+        jar.take(b"b=2", (b"h", b"/"), later(500));
+        let date = b"c=3; Expires=Sun, 09 Sep 2001 01:46:44 GMT";
+        jar.take(date, (b"h", b"/"), later(500));
+        assert_eq!(at(&jar, later(2_499)), "Cookie: a=1; b=2; c=3\r\n");
+        assert_eq!(at(&jar, later(2_500)), "Cookie: b=2; c=3\r\n");
+        assert_eq!(at(&jar, later(4_000)), "Cookie: b=2\r\n");
+        // It lasts on where it is set again, and what is over makes room.
+        jar.take(b"a=4; Max-Age=2", (b"h", b"/"), later(2_000));
+        assert_eq!(at(&jar, later(3_999)), "Cookie: a=4; b=2; c=3\r\n");
+        jar.take(b"b=2; Max-Age=-1", (b"h", b"/"), later(9_000));
+        assert!(jar.cookies.is_empty());
+        // The longest that can be said is no wrong time.
+        let long = format!("a=1; Max-Age={}", i64::MAX);
+        jar.take(long.as_bytes(), (b"h", b"/"), NOW);
+        assert_eq!(at(&jar, later(1_000_000)), "Cookie: a=1\r\n");
+    }
+
     #[test]
     fn a_host_hears_of_its_own_cookies_alone() {
         let mut jar = Jar::default();
-        jar.take(b"a=1", (b"one.test", b"/"), 0);
-        jar.take(b"a=2", (b"two.test", b"/"), 0);
-        jar.take(b"b=3", (b"two.test", b"/"), 0);
+        jar.take(b"a=1", (b"one.test", b"/"), NOW);
+        jar.take(b"a=2", (b"two.test", b"/"), NOW);
+        jar.take(b"b=3", (b"two.test", b"/"), NOW);
         assert_eq!(sent(&jar, "one.test"), "Cookie: a=1\r\n");
         assert_eq!(sent(&jar, "two.test"), "Cookie: a=2; b=3\r\n");
         assert_eq!(sent(&jar, "three.test"), "");
-        jar.take(b"a=; Max-Age=0", (b"two.test", b"/"), 0);
+        jar.take(b"a=; Max-Age=0", (b"two.test", b"/"), NOW);
         assert_eq!(sent(&jar, "one.test"), "Cookie: a=1\r\n");
         assert_eq!(sent(&jar, "two.test"), "Cookie: b=3\r\n");
     }
@@ -288,7 +331,7 @@ mod tests {
     /// The Cookie field of a request of `/` at `host`.
     fn sent(jar: &Jar, host: &str) -> String {
         let mut out = b"/".to_vec();
-        jar.write((host.as_bytes(), false), 0..1, |_| {}, &mut out);
+        jar.write((host.as_bytes(), false, NOW), 0..1, |_| {}, &mut out);
         String::from_utf8_lossy(&out[1..]).into_owned()
     }
 
@@ -298,7 +341,7 @@ mod tests {
         fn check(by: &str, domain: &str, hosts: &[(&str, bool)]) {
             let mut jar = Jar::default();
             let field = format!("a=1; Domain={domain}");
-            jar.take(field.as_bytes(), (by.as_bytes(), b"/"), 0);
+            jar.take(field.as_bytes(), (by.as_bytes(), b"/"), NOW);
             for (host, expected) in hosts {
                 let is_sent = !sent(&jar, host).is_empty();
                 assert_eq!(is_sent, *expected, "{by} {domain} {host}");
@@ -357,15 +400,15 @@ mod tests {
     #[test]
     fn a_cookie_is_replaced_by_one_of_the_same_domain() {
         let mut jar = Jar::default();
-        jar.take(b"a=1; Domain=shop.test", (b"www.shop.test", b"/"), 0);
-        jar.take(b"a=2; Domain=shop.test", (b"img.shop.test", b"/"), 0);
-        jar.take(b"a=3", (b"www.shop.test", b"/"), 0);
+        jar.take(b"a=1; Domain=shop.test", (b"www.shop.test", b"/"), NOW);
+        jar.take(b"a=2; Domain=shop.test", (b"img.shop.test", b"/"), NOW);
+        jar.take(b"a=3", (b"www.shop.test", b"/"), NOW);
         assert_eq!(sent(&jar, "www.shop.test"), "Cookie: a=2; a=3\r\n");
         assert_eq!(sent(&jar, "img.shop.test"), "Cookie: a=2\r\n");
         jar.take(
             b"a=; Max-Age=0; Domain=shop.test",
             (b"img.shop.test", b"/"),
-            0,
+            NOW,
         );
         assert_eq!(sent(&jar, "www.shop.test"), "Cookie: a=3\r\n");
     }
@@ -375,7 +418,7 @@ mod tests {
         let fields: Vec<String> = (0..500).map(|number| format!("c{number}=1")).collect();
         let mut jar = Jar::default();
         for field in &fields {
-            jar.take(field.as_bytes(), (b"shop.test", b"/"), 0);
+            jar.take(field.as_bytes(), (b"shop.test", b"/"), NOW);
         }
         assert_eq!(jar.cookies.len(), COOKIES_MAX);
         let mut jar = Jar::default();
@@ -384,16 +427,16 @@ mod tests {
             jar.take(
                 format!("c{number}={value}").as_bytes(),
                 (b"shop.test", b"/"),
-                0,
+                NOW,
             );
         }
         jar.take(
             format!("c0={}", "x".repeat(4_000)).as_bytes(),
             (b"shop.test", b"/"),
-            0,
+            NOW,
         );
         let mut out = b"/".to_vec();
-        jar.write((b"shop.test", false), 0..1, |_| {}, &mut out);
+        jar.write((b"shop.test", false, NOW), 0..1, |_| {}, &mut out);
         let length = out.len() - 1;
         assert!((FIELD_MAX / 2..=FIELD_MAX).contains(&length), "{length}");
     }

@@ -8,14 +8,15 @@ mod answer;
 mod jar;
 mod template;
 
-use model::plan::{Plan, ScriptFile, SourceFile, VariableFile};
+use model::plan::{FromFile, Plan, ScriptFile, SourceFile, VariableFile};
 use model::random::Random;
+use model::units::{Instant, Span};
 use wire::RequestId;
 
 use self::answer::Reads;
 pub(crate) use self::answer::fields;
 use self::jar::Jar;
-use self::template::Template;
+use self::template::{Names, Template};
 use crate::exchange::Cause;
 
 /// Of the content of an answer, so much is looked at.
@@ -49,8 +50,11 @@ pub(crate) struct Sessions {
     heard: Box<[Heard]>,
     /// The most bytes that a user sends at once.
     pub(crate) longest: usize,
-    /// Since the beginning of 1970, when the run was prepared: what is over then is no cookie.
-    seconds: u64,
+    /// When the run was prepared, since 1970, and when its first turn was.
+    prepared: Span,
+    first_turn: Option<Instant>,
+    /// What time it is in this turn, since 1970: cookies are over at times of the day.
+    now: Span,
 }
 
 /// What one user knows.
@@ -87,9 +91,10 @@ impl Sessions {
                 .collect(),
             ..Session::default()
         };
+        let prepared = sys::clock::realtime();
         Some(Self {
             templates: templates(plan, &names),
-            reads: Reads::by_class(script, plan.requests().len(), &names),
+            reads: Reads::by_class(script, plan.requests().len(), &names.all),
             variables: script.variables.clone().into(),
             cookies: script.cookies,
             seed: file.seed,
@@ -101,8 +106,16 @@ impl Sessions {
             each: file.user_connections(),
             heard: vec![Heard::default(); plan.connections_of(index) as usize].into(),
             longest: longest(plan),
-            seconds: sys::clock::realtime().as_ns() / 1_000_000_000,
+            prepared,
+            first_turn: None,
+            now: prepared,
         })
+    }
+
+    /// A turn of the worker begins.
+    pub(crate) fn begin_turn(&mut self, now: Instant) {
+        let first = *self.first_turn.get_or_insert(now);
+        self.now = self.prepared + now.saturating_since(first);
     }
 
     /// Whether the content of answers to `class` is looked at.
@@ -138,7 +151,8 @@ impl Sessions {
         self.begin_round(user, round);
         let session = &self.sessions[user];
         if let Some(template) = &self.templates[class] {
-            template.write(&session.values, &session.jar, request.0 % 2 == 1, out);
+            let jar = (&session.jar, self.now);
+            template.write(&session.values, jar, request.0 % 2 == 1, out);
         }
         true
     }
@@ -180,7 +194,7 @@ impl Sessions {
             let place = target.map_or((&b""[..], &b"/"[..]), Template::place);
             for (name, value) in fields(head) {
                 if name.eq_ignore_ascii_case(b"set-cookie") {
-                    session.jar.take(value, place, self.seconds);
+                    session.jar.take(value, place, self.now);
                 }
             }
         }
@@ -235,13 +249,23 @@ pub(crate) fn longest(plan: &Plan) -> usize {
 }
 
 /// Of all variables.
-fn names(script: &ScriptFile) -> Vec<&str> {
+fn names(script: &ScriptFile) -> Names<'_> {
     let variables = script.variables.iter();
-    variables.map(|one| one.name.as_str()).collect()
+    let all: Vec<&str> = variables.map(|one| one.name.as_str()).collect();
+    let takes = script.answers.iter().flat_map(|answer| &answer.takes);
+    let from_location = takes.filter(|take| {
+        matches!(&take.from, FromFile::Header(name) if name.eq_ignore_ascii_case("location"))
+    });
+    let position = |name: &String| all.iter().position(|one| one == name);
+    let locations = from_location.filter_map(|take| position(&take.variable));
+    Names {
+        locations: locations.collect(),
+        all,
+    }
 }
 
 /// By class: those of requests whose bytes are not fixed.
-fn templates(plan: &Plan, names: &[&str]) -> Box<[Option<Template>]> {
+fn templates(plan: &Plan, names: &Names<'_>) -> Box<[Option<Template>]> {
     let requests = plan.requests().iter().enumerate();
     let keeps = plan.file().script.as_ref();
     let keeps = keeps.is_some_and(|script| script.cookies);

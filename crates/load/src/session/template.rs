@@ -1,10 +1,12 @@
 //! A request whose bytes are not fixed: what stands in it, and where values go.
 
-use model::plan;
+use model::plan::{self, Url};
+use model::units::Span;
 use wire::{Request, RequestId, RequestParts};
 
 use super::decimal;
 use super::jar::Jar;
+use crate::redirect::resolve;
 
 /// Content-Length, Connection, the empty line.
 const AROUND: usize = 64;
@@ -15,14 +17,18 @@ enum Piece {
     Text(Box<[u8]>),
     /// The value of the variable in this position.
     Value(usize),
+    /// Where the variable in this position leads, which was taken from a Location: the path of that
+    /// URL, if it is one of the server that is asked.
+    Location(usize),
 }
 
 /// Where in a request a value stands: what it may not hold there differs.
 #[derive(Clone, Copy, Debug)]
-enum Where {
+enum Where<'a> {
     Content,
     Field,
-    Target,
+    /// Of a request to the server of this URL.
+    Target(&'a Url),
 }
 
 /// A request whose bytes are not fixed.
@@ -43,11 +49,28 @@ pub(super) struct Template {
     host: Box<[u8]>,
     /// Whether it is asked over TLS.
     over_tls: bool,
+    /// Whose paths a Location may name.
+    url: Url,
+}
+
+/// The variables that stand in requests.
+#[derive(Debug)]
+pub(super) struct Names<'a> {
+    /// By position.
+    pub(super) all: Vec<&'a str>,
+    /// Those that are taken from a Location.
+    pub(super) locations: Vec<usize>,
 }
 
 impl Template {
     /// `origin` is what stands before the path; `keeps` says whether users keep cookies.
-    pub(super) fn new(request: &plan::Request, origin: &str, names: &[&str], keeps: bool) -> Self {
+    pub(super) fn new(
+        request: &plan::Request,
+        origin: &str,
+        names: &Names<'_>,
+        keeps: bool,
+    ) -> Self {
+        let (names, locations) = (names.all.as_slice(), names.locations.as_slice());
         let target = format!("{origin}{}", request.url.path);
         let is_cookie = |(name, _): &&(String, String)| name.eq_ignore_ascii_case("cookie");
         let (own, fields): (Vec<_>, Vec<_>) =
@@ -67,8 +90,11 @@ impl Template {
         let head = &head[..head.len() - 2];
         let end = request.method.len() + 1 + target.len();
         let content = request.body.as_deref().map(|body| pieces(body, names));
+        let before = request.method.len() + 1 + origin.len();
+        let mut target = pieces(&head[..end], names);
+        lead(&mut target, before, locations);
         Self {
-            target: pieces(&head[..end], names),
+            target,
             origin: origin.len(),
             fields: pieces(&head[end..], names),
             cookies: pieces(own.join("; ").as_bytes(), names),
@@ -76,6 +102,7 @@ impl Template {
             path: path(&request.url.path),
             host: host(request).to_ascii_lowercase().into_bytes().into(),
             over_tls: request.url.is_secure,
+            url: request.url.clone(),
         }
     }
 
@@ -91,6 +118,7 @@ impl Template {
             let pieces = pieces.iter().map(|piece| match piece {
                 Piece::Text(text) => text.len(),
                 Piece::Value(index) => times * most[*index],
+                Piece::Location(index) => times * most[*index] + 1,
             });
             pieces.sum()
         };
@@ -99,21 +127,27 @@ impl Template {
         head + of(content, 1) + AROUND
     }
 
-    /// Writes the request to the end of `out`.
-    pub(super) fn write(&self, values: &[Vec<u8>], jar: &Jar, closes: bool, out: &mut Vec<u8>) {
+    /// Writes the request to the end of `out`, with what the jar has `now`, since 1970.
+    pub(super) fn write(
+        &self,
+        values: &[Vec<u8>],
+        (jar, now): (&Jar, Span),
+        closes: bool,
+        out: &mut Vec<u8>,
+    ) {
         let start = out.len();
-        write(&self.target, values, Where::Target, out);
+        write(&self.target, values, Where::Target(&self.url), out);
         let end = out.len();
         write(&self.fields, values, Where::Field, out);
         // The method ends with the first blank.
         let blank = out[start..end].iter().position(|byte| *byte == b' ');
         let from = start + blank.map_or(0, |at| at + 1) + self.origin;
         let own = |out: &mut Vec<u8>| write(&self.cookies, values, Where::Field, out);
-        jar.write((&self.host, self.over_tls), from..end, own, out);
+        jar.write((&self.host, self.over_tls, now), from..end, own, out);
         if let Some(content) = &self.content {
             let length = content.iter().map(|piece| match piece {
                 Piece::Text(text) => text.len(),
-                Piece::Value(index) => values[*index].len(),
+                Piece::Value(index) | Piece::Location(index) => values[*index].len(),
             });
             out.extend_from_slice(b"Content-Length: ");
             decimal(length.sum::<usize>() as u64, out);
@@ -183,17 +217,48 @@ fn pieces(text: &[u8], names: &[&str]) -> Box<[Piece]> {
     all.into()
 }
 
-fn write(pieces: &[Piece], values: &[Vec<u8>], place: Where, out: &mut Vec<u8>) {
+fn write(pieces: &[Piece], values: &[Vec<u8>], place: Where<'_>, out: &mut Vec<u8>) {
     for piece in pieces {
         match (piece, place) {
             (Piece::Text(text), _) => out.extend_from_slice(text),
-            (Piece::Value(index), Where::Content) => out.extend_from_slice(&values[*index]),
-            (Piece::Value(index), Where::Field) => {
+            (Piece::Location(index), Where::Target(url)) => {
+                write_location(&values[*index], url, out);
+            }
+            (Piece::Value(index) | Piece::Location(index), Where::Content) => {
+                out.extend_from_slice(&values[*index]);
+            }
+            (Piece::Value(index) | Piece::Location(index), Where::Field) => {
                 // RFC 9110 §5.5: a field has no line ends; what follows one would be another field.
                 let is_text = |byte: &&u8| **byte >= b' ' && **byte != 0x7f;
                 out.extend(values[*index].iter().filter(is_text));
             }
-            (Piece::Value(index), Where::Target) => escape(&values[*index], out),
+            (Piece::Value(index), Where::Target(_)) => escape(&values[*index], out),
+        }
+    }
+}
+
+/// What stands in a target behind its first slash alone, taken from a Location, stands for the
+/// slash, too. So many bytes of the target stand before its path.
+fn lead(target: &mut [Piece], before: usize, locations: &[usize]) {
+    if let [Piece::Text(text), value, ..] = target
+        && let Piece::Value(index) = *value
+        && locations.contains(&index)
+        && text.len() == before + 1
+    {
+        *text = text[..before].into();
+        *value = Piece::Location(index);
+    }
+}
+
+/// A path, or the path of a whole URL of the same server. What leads to another server is a path
+/// here: nobody is asked there.
+fn write_location(value: &[u8], url: &Url, out: &mut Vec<u8>) {
+    let text = std::str::from_utf8(value).ok();
+    match text.and_then(|text| resolve(url, "/", text)) {
+        Some(target) => escape(target.as_bytes(), out),
+        None => {
+            out.push(b'/');
+            escape(value, out);
         }
     }
 }

@@ -96,6 +96,41 @@ fn fixed_requests_are_not_written() {
     assert!(written(&mut sessions, 0, 1, 1).starts_with("GET /b?t1 HTTP/1.1\r\n"));
 }
 
+/// Whoever was sent elsewhere on the server goes there, whether it was named or not.
+#[test]
+fn a_location_is_followed_on_its_server() {
+    let text = "
+        [[step]]
+        get = '/a'
+        take = { there = { header = 'Location' } }
+        [[step]]
+        get = '/${there}'
+        [[step]]
+        get = '/x/${there}'
+    ";
+    let mut sessions = sessions(text, 1);
+    let mut check = |location: &str, expected: &str| {
+        let head = format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\n\r\n");
+        sessions.head(0, 0, head.as_bytes());
+        let asked = written(&mut sessions, 0, 0, 1);
+        let expected = format!("GET {expected} HTTP/1.1\r\nHost: h\r\n");
+        assert!(asked.starts_with(&expected), "{location}: {asked}");
+    };
+    check("/b/c?d=e", "/b/c?d=e");
+    check("b", "/b");
+    check("http://h/b?c#d", "/b?c");
+    check("HTTP://h:80/b", "/b");
+    check("//h/b", "/b");
+    check("http://h", "/");
+    // Nobody is asked elsewhere.
+    check("http://h:81/b", "/http://h:81/b");
+    check("https://h/b", "/https://h/b");
+    check("http://other/b", "/http://other/b");
+    // Behind something else it is a value like any other.
+    let other = written(&mut sessions, 0, 0, 2);
+    assert!(other.starts_with("GET /x/http://other/b HTTP"), "{other}");
+}
+
 /// Two users through two rounds.
 #[test]
 fn each_source_has_its_law() {
@@ -141,6 +176,25 @@ fn cookies_are_a_users_own() {
     sessions.head(1, 0, head);
     let after = written(&mut sessions, 1, 0, 0);
     assert!(after.contains("\r\nCookie: id=7; b=2\r\n"), "{after}");
+    assert!(!written(&mut sessions, 0, 0, 0).contains("Cookie"));
+}
+
+/// A cookie is over while the run goes on, by the clock of its worker.
+#[test]
+fn cookies_are_over_when_their_time_has_come() {
+    let text = "cookies = true\n[[step]]\nget = '/a'\n";
+    let mut sessions = sessions(text, 1);
+    let at = |ms: u64| Instant::from_ns(7_000_000_000 + ms * 1_000_000);
+    sessions.begin_turn(at(0));
+    sessions.begin_turn(at(500));
+    sessions.head(
+        0,
+        0,
+        b"HTTP/1.1 200 OK\r\nSet-Cookie: id=7; Max-Age=2\r\n\r\n",
+    );
+    sessions.begin_turn(at(2_499));
+    assert!(written(&mut sessions, 0, 0, 0).contains("Cookie: id=7"));
+    sessions.begin_turn(at(2_500));
     assert!(!written(&mut sessions, 0, 0, 0).contains("Cookie"));
 }
 

@@ -211,6 +211,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Crosses the edges of phases that time has come to, and looks whether a signal came.
     pub(super) fn enter_phases(&mut self, now: Instant) {
         self.recorder.roll(now);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.begin_turn(now);
+        }
         if self.stop.load(Ordering::Relaxed) && !self.interrupted {
             self.interrupted = true;
             self.give_up = now + INTERRUPTED_TIME;

@@ -125,6 +125,7 @@ fn simulate(kernel: Kernel, file: PlanFile, server: SimServer, author: Numbers) 
     let seat = Seat {
         author: Some(Box::new(author)),
         target: None,
+        asked: Arc::default(),
     };
     audited(|| load::led_worker_of(&plan, &found, 0, sim, seat, Arc::default()).run(start))
 }

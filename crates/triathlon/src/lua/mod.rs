@@ -4,6 +4,7 @@
 //! As in wrk there is a state for each thread, and one beside them in which `setup` and `done` run.
 //! A script that only says what is asked becomes a plan like any other and costs the loop nothing.
 
+mod attended;
 mod carry;
 mod state;
 
@@ -20,6 +21,7 @@ use mlua::{Lua, Table};
 use model::plan::{Expectation, LuaFile, PIPELINE_MAX, Request, RequestFile, Url};
 use sha2::{Digest as _, Sha256};
 
+pub(crate) use self::attended::attended;
 use self::state::{State, Threads};
 use crate::exit::UsageError;
 
@@ -108,12 +110,30 @@ impl Script {
         let seat = |(index, state): (usize, &State)| Seat {
             author: takes_part.then(|| state.author(index)),
             target: self.threads.address(index),
+            asked: self.threads.asked(index),
         };
         states.map(seat).collect()
     }
 
+    /// This script, unless one of its threads has not returned from it: it cannot be called any
+    /// more, and not be freed.
+    pub(crate) fn returned(self) -> Option<Self> {
+        if self.threads.are_at_work() {
+            std::mem::forget(self);
+            return None;
+        }
+        Some(self)
+    }
+
+    /// The end of the run: tells the script what came of it, until it has heard that or somebody
+    /// interrupts it.
+    pub(crate) fn finish(self, finished: Finished) -> anyhow::Result<()> {
+        let name = self.lua.name.clone();
+        attended(&name, move || self.done(&finished))
+    }
+
     /// Tells the script what came of the run, if it wants to know.
-    pub(crate) fn done(&self, finished: &Finished) -> anyhow::Result<()> {
+    fn done(&self, finished: &Finished) -> anyhow::Result<()> {
         let told = || -> Result<(), String> {
             let lua = self.main.lua();
             let tables = (

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use load::author::Author;
+use load::author::{Asked, Author};
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Value};
 use model::Span;
@@ -39,6 +39,7 @@ struct Thread {
     lua: OnceLock<Lua>,
     address: Mutex<Option<SocketAddr>>,
     has_stopped: AtomicBool,
+    asked: Arc<Asked>,
 }
 
 impl Threads {
@@ -64,6 +65,17 @@ impl Threads {
         if let Some(thread) = self.all.get(index) {
             *(thread.address.lock()).unwrap_or_else(PoisonError::into_inner) = address;
         }
+    }
+
+    /// What a thread is asked.
+    pub(super) fn asked(&self, index: usize) -> Arc<Asked> {
+        let thread = self.all.get(index);
+        thread.map_or_else(Arc::default, |thread| Arc::clone(&thread.asked))
+    }
+
+    /// Whether one of them has not returned from the script.
+    pub(super) fn are_at_work(&self) -> bool {
+        self.all.iter().any(|thread| thread.asked.is_under_way())
     }
 
     fn stop(&self, index: usize) {

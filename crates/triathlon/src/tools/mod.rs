@@ -150,7 +150,7 @@ pub(crate) fn run(name: &str, words: &Words) -> anyhow::Result<Exit> {
             tell_worth(&trial);
             out::write(&told(&given, url, &trial)?)?;
             if let Some(script) = script {
-                script.done(&finished(&trial))?;
+                script.finish(finished(&trial))?;
             }
             Ok(load::exit_of(&trial))
         }

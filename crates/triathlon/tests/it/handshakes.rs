@@ -12,7 +12,7 @@ use crate::support::nginx::Nginx;
 use crate::support::process::{Run, Running, load, triathlon};
 use crate::support::stub::{self, Stub};
 use crate::support::{need, reserve, wait_until};
-use crate::tls::{Files, https};
+use crate::tls::{Files, https, refused};
 
 /// What counts them alone.
 const ALONE: &str = "-c 4 -t 2 --warmup 0s --timeout 2s --requests-per-connection 0";
@@ -430,7 +430,12 @@ fn handshakes_that_fail_are_told() {
         assert!(findings.iter().all(|one| one.rule != "GEN-13"), "{run:#?}");
     };
     let served = files.serve("expired", &[("small", b"seven!\n")], "");
-    check(&https(&served.url("/small")), "it has expired");
+    let url = https(&served.url("/small"));
+    refused(
+        "it has expired",
+        &url,
+        &format!("{ALONE} {}", files.trust()),
+    );
     let silent = Stub::start_raw(|mut stream, _| stub::hold(&mut stream));
     check(&https(&silent.url()), "was not over within 300");
     let leaving = Stub::start_raw(|mut stream, _| {

@@ -493,24 +493,59 @@ fn a_mistake_in_a_script_is_told_with_file_and_line() {
         .expect_complaint(&["--lua", "--http2"]);
 }
 
-/// A script that loops for ever lets a second Ctrl-C end the program.
-#[test]
-fn a_script_without_an_end_can_be_interrupted() {
+/// Runs a script that says at some time that it loops for ever, and interrupts it once then.
+fn interrupted(code: &str, words: &[&str]) -> Run {
     let server = seven();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("mine.lua");
-    let code = "n = 0 function request() n = n + 1
-        if n == 5 then io.stderr:write('for ever\\n') while true do end end
-        return wrk.format() end";
+    let code =
+        format!("function loop() io.stderr:write('for ever\\n') while true do end end {code}");
     fs::write(&path, code).expect("a file");
     let path = path.display().to_string();
     let url = server.url();
-    let words = ["wrk", "-t1", "-c1", "-d", "50", "-s", &path, &url];
-    let mut running = Running::start(&mut command(words));
+    let words = words.iter().copied().chain([path.as_str(), &url]);
+    let running = Running::start(&mut command(words));
     wait_until("the script loops", || running.stderr().contains("for ever"));
-    wait_until("the program ends", || {
-        running.signal("INT");
-        running.ended()
-    });
-    running.finish().expect_code(130);
+    running.signal("INT");
+    running.finish()
+}
+
+/// One Ctrl-C is enough, wherever a script loops for ever.
+#[test]
+fn a_script_without_an_end_can_be_interrupted() {
+    let words = ["wrk", "-t1", "-c1", "-d", "50", "-s"];
+    let before = interrupted("request = loop", &words);
+    before.expect_code(130).expect_complaint(&[
+        "the Lua script",
+        "mine.lua",
+        "a loop without an end?",
+    ]);
+    let alone = "n = 0 function request() n = n + 1 if n == 5 then loop() end
+        return wrk.format() end";
+    interrupted(alone, &words)
+        .expect_code(2)
+        .expect_complaint(&["mine.lua", "request() did not return"]);
+}
+
+/// What its other threads have measured is told.
+#[test]
+fn a_thread_without_an_end_is_left_behind() {
+    let code = "local count = 0
+        function setup(thread) count = count + 1 thread:set('id', count) end
+        function response() n = (n or 0) + 1 if id == 2 and n == 5 then loop() end end
+        function done() io.stderr:write('it was told\\n') end";
+    let words = "load -t 2 -c 2 -d 50s --warmup 0s --json - --lua";
+    let words: Vec<&str> = words.split(' ').collect();
+    let run = interrupted(code, &words).expect_code(130);
+    let record = run.trial().record;
+    let right = record.total.outcomes[Outcome::Ok];
+    assert!(right > 5 && record.interrupted, "{run:#?}");
+    assert_eq!(record.workers.len(), 1, "{run:#?}");
+    let note = record.notes.iter().find(|note| note.contains("mine.lua"));
+    let note = note.expect("a note names the script");
+    assert!(
+        note.contains("did not return from response() on 1 of 2 threads"),
+        "{note}"
+    );
+    assert!(!run.stderr.contains("it was told"), "{run:#?}");
 }

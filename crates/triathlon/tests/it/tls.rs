@@ -329,15 +329,25 @@ fn certificates_that_are_no_good() {
     let small: &[(&str, &[u8])] = &[("small", b"seven!\n")];
     let served = files.serve("expired", small, "");
     let url = https(&served.url("/small"));
-    check(Outcome::Tls, "it has expired", &url, &trust);
+    refused("it has expired", &url, &trust);
     let served = files.serve("other", small, "");
     let url = https(&served.url("/small"));
-    check(Outcome::Tls, "it is for another name", &url, &trust);
+    refused("it is for another name (--servername", &url, &trust);
     let named = format!("{} {trust} --servername other.test", LOOPS[0]);
     all_right(load(&url, &named));
     let served = theirs.serve("site", small, "");
     let url = https(&served.url("/small"));
-    check(Outcome::Tls, "its issuer is not known", &url, &trust);
+    refused("its issuer is not known here (--cacert", &url, &trust);
+    all_right(load(&url, &format!("{} -k", LOOPS[0])));
+}
+
+/// A certificate that is refused here ends the run before it begins: each of its exchanges would
+/// fail.
+#[track_caller]
+pub(crate) fn refused(words: &str, url: &str, flags: &str) {
+    load(url, &format!("-d 60s {flags}"))
+        .expect_code(1)
+        .expect_complaint(&["nothing can be measured at", words, "--insecure (-k)"]);
 }
 
 #[test]

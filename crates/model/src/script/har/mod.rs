@@ -84,8 +84,9 @@ impl fmt::Display for LeftOut {
 }
 
 /// Reads a recording. What went to the server of its first request goes to that of `base`, if there
-/// is one. What went elsewhere is left out, unless `is_known` says of its URL that the server is
-/// known: a recording of a page asks servers of strangers, whom nobody means to load.
+/// is one; where that request was blocked or failed, the server is that of the first page. What
+/// went elsewhere is left out, unless `is_known` says of its URL that the server is known: a
+/// recording of a page asks servers of strangers, whom nobody means to load.
 ///
 /// # Errors
 ///
@@ -110,7 +111,7 @@ pub fn read(
     let mut reader = Reader {
         base,
         is_known,
-        server: None,
+        server: server_of_first_page(entries.iter().map(|(.., entry)| entry)),
         requests: Vec::new(),
         classes: BTreeMap::new(),
         names: BTreeSet::new(),
@@ -123,6 +124,10 @@ pub fn read(
     for (begun, number, entry) in entries {
         let ask = reader.ask(&entry);
         let ask = ask.map_err(|why| format!("entry {number}: {why}"))?;
+        if ask.is_none() && reader.requests.is_empty() {
+            // Nobody waits for what came before the first request.
+            continue;
+        }
         let is_idle = busy_until.is_none_or(|until| begun >= until);
         let idle = busy_until.map_or(0, |until| begun.saturating_sub(until));
         let is_new = entry.page.is_some() && entry.page != page;
@@ -231,6 +236,11 @@ struct Asked {
 }
 
 impl Asked {
+    fn is_http(&self) -> bool {
+        let scheme = self.url.split("://").next().unwrap_or_default();
+        ["http", "https"].contains(&scheme.to_ascii_lowercase().as_str())
+    }
+
     /// Whether content was sent that the recording lacks: some programs write an empty text then.
     fn lacks_content(&self) -> bool {
         let Some(content) = &self.content else {
@@ -287,7 +297,7 @@ impl Answered {
 struct Reader<'a> {
     base: Option<&'a str>,
     is_known: &'a dyn Fn(&Url) -> bool,
-    /// The host of the first request.
+    /// The host that the recording is about.
     server: Option<String>,
     requests: Vec<RequestFile>,
     /// By URL: what is asked in the same way is one request.
@@ -308,6 +318,17 @@ fn host_of(url: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
+/// The host of the first page that came, if the first request had no answer: what was blocked or
+/// broken off says nothing of the server that a recording is about.
+fn server_of_first_page<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<String> {
+    let mut entries = entries.filter(|entry| entry.request.is_http()).peekable();
+    if entries.peek()?.response.status > 0 {
+        return None;
+    }
+    let page = entries.find(|one| one.response.status > 0 && one.response.is_document())?;
+    Some(host_of(&page.request.url).to_owned())
+}
+
 impl Reader<'_> {
     /// Whether the server of a URL that need not be one we can ask is `server`, or another one that
     /// is known.
@@ -325,16 +346,20 @@ impl Reader<'_> {
     /// The request of an entry; none if it is left out.
     fn ask(&mut self, entry: &Entry) -> Result<Option<u16>, String> {
         let asked = &entry.request;
-        let scheme = asked.url.split("://").next().unwrap_or_default();
-        if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
+        if !asked.is_http() {
             self.left_out.not_http += 1;
             return Ok(None);
         }
+        let is_answered = entry.response.status > 0;
         let url = match (Url::parse(&asked.url), &self.server) {
             (Ok(url), _) => url,
             // Nobody asks a stranger's server, whatever its URLs look like.
             (Err(_), Some(server)) if !self.is_asked(&asked.url, server) => {
                 self.left_out.elsewhere += 1;
+                return Ok(None);
+            }
+            (Err(_), _) if !is_answered => {
+                self.left_out.unanswered += 1;
                 return Ok(None);
             }
             (Err(error), _) => return Err(error.to_string()),
@@ -347,7 +372,6 @@ impl Reader<'_> {
         }
         // An answer that travelled has a head at least. Not everybody who records with Chromium
         // says where it came from otherwise.
-        let is_answered = entry.response.status > 0;
         let did_not_travel = is_answered && entry.response.transferred == Some(0.0);
         if entry.from_cache.is_some() || did_not_travel {
             self.left_out.from_cache += 1;

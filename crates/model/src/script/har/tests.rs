@@ -129,6 +129,9 @@ fn what_cannot_be_asked_again_is_left_out() {
     assert!(read(&own, None, &|_| false).is_err());
     let six = text.replace("shop.test:8443", "[::1]:8443");
     let own = six.replacen("https://shop.test/gone", "https://[::1]:8443/é", 1);
+    // As it was, nobody asks it anyhow.
+    assert_eq!(read(&own, None, &|_| false).unwrap().left_out.unanswered, 1);
+    let own = own.replacen("\"status\": 0", "\"status\": 200", 1);
     assert!(read(&own, None, &|_| false).is_err());
     let recorded = read(&text, None, &|_| false).unwrap();
     // Users stay as long as who was recorded: a last request to others makes no flood of them.
@@ -155,6 +158,35 @@ fn what_cannot_be_asked_again_is_left_out() {
     for nothing in [failed, cached, untravelled] {
         let why = read(&nothing, None, &|_| false).unwrap_err();
         assert!(why.contains("nothing to ask"), "{why}");
+    }
+}
+
+/// What a browser, its extensions and blockers of advertisements did before says nothing of the
+/// server that the recording is about, and nobody waits for it.
+#[test]
+fn odd_entries_come_first() {
+    for (asked, status) in [
+        ("GET data:image/png;base64,AA", 200),
+        ("GET blob:http://h/4b1c", 200),
+        ("GET wss://h/chat", 101),
+        ("GET chrome-extension://abc/x.js", 200),
+        ("GET about:blank", 200),
+        ("GET http://ads.test/x", 0),
+        ("GET http://ads.test/p?q=\u{e9}", 0),
+        ("GET http://me@h/", 0),
+    ] {
+        let text = recording(&[
+            ("2025-01-31T12:00:00Z", 1.0, asked, status, ""),
+            ("2025-01-31T12:00:30Z", 1.0, "GET http://h/a", 200, ""),
+            ("2025-01-31T12:00:31Z", 1.0, "GET http://h/b", 200, ""),
+        ]);
+        let page = "\"status\": 200, \"content\": {\"mimeType\": \"text/html\"}";
+        let text = text.replace("\"status\": 200", page);
+        let recorded = read(&text, None, &|_| false).expect(asked);
+        assert_eq!(told(&recorded), "GET /a, wait 999ms, GET /b", "{asked}");
+        let left_out = recorded.left_out;
+        let count = left_out.not_http + left_out.unanswered + left_out.elsewhere;
+        assert_eq!(count, 1, "{asked}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use model::plan::{Backend, Expectation, FORMAT, Level, Plan, PlanFile, Spin, Stage, Stop, pace};
+use model::plan::{Backend, FORMAT, Plan, PlanFile, Spin, Stage, Stop, pace};
 use model::threshold::Threshold;
 use model::trial::Context;
 use model::units::Span;
@@ -108,35 +108,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "5s")]
     timeout: Span,
 
-    /// How closely each answer is checked against one fetched before the run
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = Check::Body)]
-    expect: Check,
-
-    /// The status of a right answer [default: that of the answer before the run, if below 400]
-    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(100..600))]
-    expect_status: Option<u16>,
-
-    /// The length of a right answer's content in bytes [default: that of the answer before the run]
-    #[arg(long, value_name = "BYTES", value_parser = zero_or_more::<u64>())]
-    expect_length: Option<u64>,
-
-    /// The SHA-256 of a right answer's content, hexadecimal
-    #[arg(long, value_name = "DIGEST")]
-    expect_sha256: Option<String>,
-
-    /// Decode one encoded answer in N [N: 1000 unless given; 1 is each] and compare its content
-    /// with the decoded content of the answer before the run: gzip, br, zstd and deflate. What does
-    /// not decode is a wrong answer. --expect-length and --expect-sha256 then apply to decoded
-    /// content
-    #[arg(
-        long,
-        value_name = "N",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "1000",
-        value_parser = at_least_one::<u32>()
-    )]
-    decode: Option<u32>,
+    #[command(flatten)]
+    expected: super::expected::Expected,
 
     /// Let the kernel note when it sends and receives on one connection in N [N: 100 unless given],
     /// and tell where response times went: waiting for a connection, late, sending here, network
@@ -274,18 +247,6 @@ impl Args {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Check {
-    /// Status, length and body; bodies above 16 KiB in one answer of 1,000
-    Body,
-    /// Status and length
-    Length,
-    /// Status only
-    Status,
-    /// That the answer is complete
-    None,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum When {
     Auto,
     Always,
@@ -327,6 +288,9 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
     let workers = workers(args, &asks, elsewhere.unwrap_or(cpus.len()));
     cpus.truncate(workers as usize);
     let script = args.lua.read(&mut asks, workers)?;
+    if let Some(script) = &script {
+        args.expected.check(&script.lua)?;
+    }
     let handed = script.as_ref().map_or(1, |script| script.pipeline);
     let context = asked.context(&cpus, choice.words);
     let shares = context
@@ -374,7 +338,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
             When::Never => Spin::Never,
         },
         backend: args.backend.into(),
-        expect: expectation(args),
+        expect: args.expected.written(),
         samples: args.samples.as_ref().map_or(0, |_| args.samples_max),
         interval: Span::from_s(1),
     };
@@ -461,21 +425,6 @@ fn choose_cpus(args: &Args, asks: &Asks, is_elsewhere: bool) -> anyhow::Result<(
         None => asked.leave(&allowed),
     };
     Ok((asked, choice))
-}
-
-fn expectation(args: &Args) -> Expectation {
-    Expectation {
-        level: match args.expect {
-            Check::Body => Level::Body,
-            Check::Length => Level::Length,
-            Check::Status => Level::Status,
-            Check::None => Level::None,
-        },
-        status: args.expect_status,
-        length: args.expect_length,
-        sha256: args.expect_sha256.clone(),
-        decode_one_in: args.decode,
-    }
 }
 
 /// The CPUs of `list`, each of which this process may use.

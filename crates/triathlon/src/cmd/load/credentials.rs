@@ -67,6 +67,27 @@ pub(super) fn one_of_each(
     Ok(())
 }
 
+/// Takes out of the fields of `recorded` requests what is `given` anew: the names of what it took.
+pub(super) fn replace<'a>(
+    recorded: impl Iterator<Item = &'a mut Vec<(String, String)>>,
+    given: &[(String, String)],
+) -> Vec<String> {
+    let mut replaced: Vec<String> = Vec::new();
+    let is_same = |one: &String, other: &String| one.eq_ignore_ascii_case(other);
+    for fields in recorded {
+        fields.retain(|(name, _)| {
+            let Some((name, _)) = given.iter().find(|(given, _)| is_same(given, name)) else {
+                return true;
+            };
+            if !replaced.contains(name) {
+                replaced.push(name.clone());
+            }
+            false
+        });
+    }
+    replaced
+}
+
 /// A name and a password as a field has them (RFC 7617 §2).
 fn basic(flag: &str, user: &str) -> Result<String, UsageError> {
     if !user.contains(':') {
@@ -74,4 +95,25 @@ fn basic(flag: &str, user: &str) -> Result<String, UsageError> {
         return Err(UsageError(why));
     }
     Ok(format!("Basic {}", BASE64.encode(user)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_replaces_what_was_recorded() {
+        let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let one = || vec![field("authorization", "Bearer old"), field("Accept", "a/b")];
+        let mut recorded = [one(), one()];
+        let given = [field("X-A", "1"), field("Authorization", "Bearer new")];
+        let replaced = replace(recorded.iter_mut(), &given);
+        assert_eq!(replaced, ["Authorization"]);
+        assert!(
+            recorded
+                .iter()
+                .all(|fields| *fields == [field("Accept", "a/b")])
+        );
+        assert!(replace(recorded.iter_mut(), &[]).is_empty());
+    }
 }

@@ -6,7 +6,7 @@ use model::plan::RequestFile;
 
 use super::targets::Asks;
 use crate::exit::UsageError;
-use crate::lua::Script;
+use crate::lua::{Script, attended};
 
 /// A script in Lua.
 #[derive(clap::Args, Debug)]
@@ -47,7 +47,11 @@ impl Lua {
             return Err(UsageError(why.to_owned()).into());
         };
         let request: RequestFile = request.clone();
-        let script = Script::read(path, &self.lua_args, &request, &asks.addresses, threads)?;
+        let name = path.display().to_string();
+        let (path, words, addresses) =
+            (path.clone(), self.lua_args.clone(), asks.addresses.clone());
+        let read = move || Script::read(&path, &words, &request, &addresses, threads);
+        let script = attended(&name, read)?;
         asks.requests = vec![script.request.clone()];
         if !script.addresses.is_empty() {
             asks.addresses.clone_from(&script.addresses);

@@ -5,6 +5,7 @@ mod arguments;
 mod capacity;
 mod conditions;
 mod credentials;
+mod expected;
 mod exports;
 mod form;
 mod limit;
@@ -77,8 +78,9 @@ pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<(Trial
     let mut chosen = arguments::choose(args, None)?;
     let script = chosen.script.take();
     let output = Output::of_another(args);
-    let trial = measure(chosen, script.as_ref(), &interrupt, &output, args, most)?;
-    Ok((trial, script))
+    let trial = measure(chosen, script.as_ref(), &interrupt, &output, args, most);
+    let script = script.and_then(Script::returned);
+    Ok((trial?, script))
 }
 
 /// Nothing was said of what to ask.
@@ -123,7 +125,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     output.begin(args, &chosen.plan)?;
     let script = chosen.script.take();
-    match measure(chosen, script.as_ref(), &interrupt, &output, args, None) {
+    let made = measure(chosen, script.as_ref(), &interrupt, &output, args, None);
+    let script = script.and_then(Script::returned);
+    match made {
         Ok(trial) => {
             let exit = exit_of(&trial);
             let finished = script.as_ref().map(|_| tools::finished(&trial));
@@ -133,7 +137,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
                 told => told?,
             }
             if let (Some(script), Some(finished)) = (script, finished) {
-                script.done(&finished)?;
+                script.finish(finished)?;
             }
             Ok(exit)
         }
@@ -283,11 +287,8 @@ fn make_load(
         });
     }
     if let Some(workers) = &args.part {
-        let part = Part {
-            workers: workers.clone(),
-            begin: &mut || begin(stop),
-            seats: Vec::new(),
-        };
+        let mut begin = || begin(stop);
+        let part = Part::new(workers.clone(), &mut begin);
         return Ok(load::run_part(plan, part, stop, notice)?);
     }
     let parts = load::divide(plan)?;

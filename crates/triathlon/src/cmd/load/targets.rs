@@ -208,6 +208,17 @@ impl Targets {
             Some(script) => (script.requests, Some(script.steps), script.stages),
             None => (self.requests()?, None, Vec::new()),
         };
+        if let Some(path) = &self.har {
+            let all = requests.iter_mut().map(|request| &mut request.headers);
+            let replaced = credentials::replace(all, &fields);
+            if !replaced.is_empty() {
+                out::note(format_args!(
+                    "{}: the command line replaces what was recorded of {}",
+                    path.display(),
+                    replaced.join(", ")
+                ));
+            }
+        }
         for request in &mut requests {
             request.headers.extend(fields.iter().cloned());
             self.accept_encodings(&mut request.headers);

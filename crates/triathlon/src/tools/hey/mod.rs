@@ -68,7 +68,7 @@ const FLAGS: &[Flag] = &[
     .takes("TYPE", output)
     .done("a row for each right answer, up to a million; Request-write is 0"),
     flag(&["-m"], "HTTP method")
-        .text("METHOD")
+        .takes("METHOD", method)
         .load("--request={}"),
     flag(&["-H"], "Custom HTTP header, repeatable")
         .text("HEADER")
@@ -169,6 +169,11 @@ pub(super) fn duration(text: &str) -> Result<String, String> {
         return Err(wrong());
     }
     Ok(format!("{}ms", whole(ms)))
+}
+
+/// hey asks by the method in capitals, however it was written.
+fn method(text: &str) -> Result<String, String> {
+    Ok(text.to_uppercase())
 }
 
 /// Workers that share a connection of HTTP/2: as many streams as Go takes a server to allow before

@@ -47,6 +47,10 @@ fn each_worker_makes_as_many_requests() {
     check("http://h/", "--header=Accept-Encoding: gzip");
     check("http://h/", "--header=User-Agent: hey/0.0.1");
     check("-m POST http://h/", "--data=");
+    // hey asks by the method in capitals.
+    check("-m post http://h/", "--data=");
+    let words = given(&TOOL, "-m post http://h/").load();
+    assert_eq!(words, ["--request=POST"]);
     // What -H says stands in the place of a usual field.
     let own = "-H Content-Type:a/b -H accept-encoding:identity http://h/";
     let words = asked(&given(&TOOL, own), "http://h/").expect("it can run");

@@ -15,7 +15,7 @@ use model::{Outcome, Trial};
 
 use crate::support::process::{Run, Running, command, load, triathlon};
 use crate::support::wait_until;
-use crate::tls::{Files, https};
+use crate::tls::{Files, https, refused};
 
 const LARGE: usize = 300_000;
 
@@ -163,9 +163,11 @@ fn peers_that_are_not_trusted_or_say_nothing() {
     let others = Files::new();
     let url = https(&served.url("/small"));
     for pace in ["", "-R 50"] {
-        all_are(Outcome::Tls, &url, &format!("{pace} {}", others.trust()));
-        let name = format!("{pace} --servername elsewhere {}", certificates.trust());
-        all_are(Outcome::Tls, &url, &name);
+        let unknown = format!("--http3 {pace} {}", others.trust());
+        refused("its issuer is not known", &url, &unknown);
+        let trusted = certificates.trust();
+        let name = format!("--http3 {pace} --servername elsewhere {trusted}");
+        refused("it is for another name", &url, &name);
         // Nothing is ever said there.
         let silent = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let address = silent.local_addr().expect("its address");
