@@ -99,7 +99,8 @@ pub fn mean_and_deviation(times: &Distribution) -> (f64, f64) {
             let middle = number(lowest.as_ns() + width.as_ns() / 2) / 1e6;
             (middle - mean).powi(2) * number(count)
         })
-        .sum();
+        // The sum of none is -0.
+        .fold(0.0, |sum, square| sum + square);
     (mean, (squares / number(times.count().max(1))).sqrt())
 }
 
@@ -193,6 +194,7 @@ mod tests {
     fn nothing_has_no_percentiles() {
         let text = hgrm(&Distribution::default());
         assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(!text.contains("-0"), "{text}");
     }
 
     #[test]

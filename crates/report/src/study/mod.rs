@@ -107,10 +107,20 @@ fn how(run: &Run, record: &str) -> String {
     let trials = words::plural(run.digests().len() as u64, "trial");
     let rounds = words::plural(u64::from(run.rounds()), "round");
     let _ = writeln!(out, "- {trials} in {rounds}: [the record]({record})");
+    out.push_str(&whole(record));
     for note in run.said_first() {
         let _ = writeln!(out, "- {}", text(&note));
     }
     out
+}
+
+/// How to see all that a record has.
+fn whole(record: &str) -> String {
+    let record = record.trim_start_matches("../");
+    format!(
+        "- All that was measured and read, more than this page shows: \
+         `triathlon report {record} --html page.html`\n"
+    )
 }
 
 /// What it ran on, and with which version.

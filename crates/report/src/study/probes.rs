@@ -45,6 +45,7 @@ pub fn of_probes(
         page.push_str(&machine(&result.environment));
     }
     page.push_str(&counted(results, record));
+    page.push_str(&super::whole(record));
     page.push_str(&answer(results));
     let mut charts = vec![costs(file, results), speeds(results)];
     charts.retain(|chart| !chart.is_empty());
@@ -113,7 +114,7 @@ fn answer(results: &[ProbeResult]) -> String {
 /// What a call costs, of the operations that the study has figures of.
 fn costs(file: &ProbesFile, results: &[ProbeResult]) -> Chart {
     let published = asked::published(file, results);
-    let mut all = Vec::new();
+    let (mut all, count) = (Vec::new(), published.len());
     for (look, (name, growth)) in published.into_iter().take(LOOKS).enumerate() {
         let mut series = Series::new(name, look, Kind::Curve);
         let bins = growth.bins.iter();
@@ -125,9 +126,14 @@ fn costs(file: &ProbesFile, results: &[ProbeResult]) -> Chart {
     Chart {
         id: "study-costs".to_owned(),
         title: "What a call costs, against how many there are".to_owned(),
-        caption: "The median of all passes in each bin, of the operations that the study has \
-                  figures of. A level line is a cost that does not grow."
-            .to_owned(),
+        caption: format!(
+            "The median of all passes in each bin, of {} operations that the study has figures \
+             of. A level line is a cost that does not grow.",
+            match all.len() < count {
+                true => format!("{} of the {count}", all.len()),
+                false => "the".to_owned(),
+            }
+        ),
         x: Axis {
             name: "how many there are".to_owned(),
             unit: Unit::Count,
