@@ -41,7 +41,9 @@ fn list(page: &mut String, (name, text, kernel, machine): (&str, &str, &str, &st
     let objections = judge(text, judged);
     let (settings, _) = parse(text);
     let _ = write!(page, "\n## {name}\n\n{machine}\n\n");
-    page.push_str("| setting | how bad | what is wrong | instead | source |\n|---|---|---|---|---|\n");
+    page.push_str(
+        "| setting | how bad | what is wrong | instead | source |\n|---|---|---|---|---|\n",
+    );
     for setting in settings {
         let written = format!("`{} = {}`", setting.key, setting.value);
         let of_line = |o: &&super::Objection| o.line == setting.line && o.holds;
