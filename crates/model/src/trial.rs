@@ -171,14 +171,14 @@ impl Trial {
     }
 
     /// The claims that a trial of this plan makes; none where it ended before its window began.
-    /// Where requests come by a schedule, or users do, that is latency and not capacity: the
-    /// schedule says how much is asked. Of resources no claim is made where nothing was read of
+    /// Where requests come by a schedule, or users do, that is latency and not capacity: they come
+    /// whether or not the server keeps up. Of resources no claim is made where nothing was read of
     /// the server's.
     pub fn claims(&self) -> Vec<Claim> {
         if self.record.measured_nothing() {
             return Vec::new();
         }
-        let mut claims = match self.plan.has_schedule() {
+        let mut claims = match self.plan.is_scheduled() {
             false => vec![Claim::Capacity],
             true => vec![Claim::Latency],
         };

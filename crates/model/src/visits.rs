@@ -8,15 +8,18 @@ use crate::trial::Trial;
 
 impl Trial {
     /// Requests of users who had come that had no answer yet when the window ended: those under way
-    /// and those that were still to be asked. None are known of other loads.
+    /// and those that were still to be asked. Where users wait between requests, or do not all ask
+    /// as often, it is the first request of each who never found a place. None are known of other
+    /// loads.
     ///
     /// A server that keeps up has hardly any. One that does not has answered a few users fast, and
     /// its times would be those of them alone.
     pub fn unanswered(&self) -> u64 {
-        let script = self.plan.script.as_ref();
-        let each = script.and_then(|script| script.asked_by_each());
-        let (Some(each), Some(users)) = (each, &self.record.users) else {
+        let (Some(script), Some(users)) = (&self.plan.script, &self.record.users) else {
             return 0;
+        };
+        let Some(each) = script.asked_by_each() else {
+            return users.came.saturating_sub(users.seated);
         };
         let record = &self.record;
         let ended = record.warmup_phase.outcomes.total() + record.total.outcomes.total();

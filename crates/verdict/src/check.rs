@@ -186,7 +186,7 @@ impl<'a> Facts<'a> {
 
     /// Whether users come at a rate, each for one visit, however long others wait.
     pub(crate) fn do_users_come(&self) -> bool {
-        self.trial.plan.has_schedule() && !self.is_open_loop()
+        self.trial.plan.do_users_come()
     }
 
     /// Whether this measures the generator itself, against the null responder.

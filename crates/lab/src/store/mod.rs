@@ -21,6 +21,8 @@ use model::{Experiment, Gap, Json, Manifest, Trial};
 
 use crate::error::LabError;
 
+/// What may hold credentials that going on with the results needs.
+const PRIVATE: [&str; 2] = ["experiment.toml", "manifest.json"];
 /// The folder of the trials that searches are made of.
 pub(crate) const SEARCHES: &str = "searches";
 /// The folder of trials that have been measured again since an interruption.
@@ -188,9 +190,14 @@ impl Store {
         )
     }
 
-    /// Stores any other file: the report.
-    pub fn put_file(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, LabError> {
-        self.write(name, bytes)
+    /// Stores any other file, as the report; one that must not be read by everybody is not.
+    pub fn put_file(&self, name: &str, text: &str) -> Result<PathBuf, LabError> {
+        let mode = match PRIVATE.contains(&name) {
+            true => readers::mode(text),
+            false => readers::EVERYBODY,
+        };
+        self.write_for(name, text, mode)?;
+        Ok(self.directory.join(name))
     }
 
     /// The sequence numbers of trials that are there.

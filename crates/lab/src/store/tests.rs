@@ -122,11 +122,17 @@ fn credentials_leave_the_command_and_whoever_needs_no_experiment_reads_none() {
     assert!(command.contains("Authorization"), "{command}");
     for name in ["manifest.json", "experiment.toml"] {
         assert_eq!(mode_of(&store, name), 0o600, "{name}");
+        let text = fs::read_to_string(store.directory().join(name)).unwrap();
+        store.put_file(name, &text).unwrap();
+        assert_eq!(
+            mode_of(&store, name),
+            0o600,
+            "{name}, as another machine sent it"
+        );
     }
-    // A variable that is marked as secret is one, whatever its name.
-    let marked = "[load.variables.a]\nvalues = [\"x\"]\nsecret = true\n";
-    let store = Store::create(results.path(), &manifest(), marked).unwrap();
-    assert_eq!(mode_of(&store, "experiment.toml"), 0o600);
+    // Others are for everybody.
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    assert_eq!(mode_of(&store, "experiment.toml"), 0o644);
     assert_eq!(mode_of(&store, "manifest.json"), 0o644);
 }
 

@@ -16,15 +16,15 @@ impl PlanFile {
             .map(Rate::per_1000_s)
     }
 
-    /// Whether requests, or users who ask, come by a schedule, however many answers they get.
-    pub fn has_schedule(&self) -> bool {
-        let mut users = self.script.iter().map(|script| &script.arrivals);
-        self.arrivals.rate().is_some() || users.any(|arrivals| arrivals.rate().is_some())
+    /// Whether users come at a rate, each for one visit.
+    pub fn do_users_come(&self) -> bool {
+        let script = self.script.as_ref();
+        script.is_some_and(|script| script.arrivals.rate().is_some())
     }
 
-    /// Whether a schedule says how much is asked, and not the server's answers.
+    /// Whether requests, or users who ask, come by a schedule, whatever the server does.
     pub fn is_scheduled(&self) -> bool {
-        self.arrivals.rate().is_some() || self.rate_of_users().is_some()
+        self.arrivals.rate().is_some() || self.do_users_come()
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
         let second = Span::from_s(1);
         let scheduled = plan.scheduled(second, second);
         assert_eq!(scheduled, expected.map(Rate::per_second), "{steps}");
-        assert!(plan.file().has_schedule(), "{steps}");
+        assert!(plan.file().is_scheduled(), "{steps}");
     }
 
     fn plan_of_users(steps: &str) -> Plan {
@@ -87,6 +87,13 @@ mod tests {
         trial.plan = plan_of_users("[[step]]\nget = '/'\n[[step]]\nwait = '1s'")
             .file()
             .clone();
+        // Nobody knows how often each would ask: those who found no place had one request at least.
+        trial.record.users = Some(crate::record::UsersRecord {
+            came: 30,
+            seated: 21,
+            ..crate::record::UsersRecord::default()
+        });
+        assert_eq!(trial.unanswered(), 9);
         let claims = trial.claims();
         assert!(claims.contains(&Claim::Latency), "{claims:?}");
         assert!(!claims.contains(&Claim::Capacity), "{claims:?}");

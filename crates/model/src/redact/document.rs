@@ -52,6 +52,14 @@ pub fn clean(value: &mut Value) {
             for (name, value) in all {
                 match value {
                     Value::String(value) if is_secret(name) => REDACTED.clone_into(value),
+                    Value::Array(values) if is_secret(name) => {
+                        for value in values {
+                            match value {
+                                Value::String(value) => REDACTED.clone_into(value),
+                                value => clean(value),
+                            }
+                        }
+                    }
                     value => clean(value),
                 }
             }
@@ -74,6 +82,11 @@ pub fn visit(value: &Value, found: &mut impl FnMut(&str, &str)) {
             for (name, value) in all {
                 match value {
                     Value::String(value) => found(name, value),
+                    Value::Array(values) => {
+                        let texts = values.iter().filter_map(Value::as_str);
+                        texts.for_each(|value| found(name, value));
+                        visit(value, found);
+                    }
                     value => visit(value, found),
                 }
             }

@@ -60,10 +60,16 @@ fn value_after(line: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let quote = quote.or_else(|| before.filter(|letter| "\"'".contains(*letter)));
     let value = &rest[between..];
     let length = match quote {
+        // Of a list all that it has.
+        Some(_) if separator.contains('[') => value.find(']').unwrap_or(value.len()),
         Some(quote) => value.find(quote).unwrap_or(value.len()),
         None => value.len(),
     };
     let value = value[..length].trim_end_matches([';', ',', ' ', '\t', '\r', '\n', '{', '}']);
+    let value = match separator.contains('[') {
+        true => value.trim_end_matches(['"', '\'']),
+        false => value,
+    };
     let is_variable = value.starts_with(['$', '%']);
     let start = end + between;
     (!value.is_empty() && !is_variable && value != REDACTED).then(|| start..start + value.len())
@@ -204,6 +210,10 @@ mod tests {
                 "wrk.headers[\"Cookie\"] = \"(redacted)\"",
             ),
             ("{\"Cookie\": [\"a=b\"]}", "{\"Cookie\": [\"(redacted)\"]}"),
+            (
+                "{\"Cookie\": [\"a=b\", \"c=d\"], \"x\": \"y\"}",
+                "{\"Cookie\": [\"(redacted)\"], \"x\": \"y\"}",
+            ),
             (
                 "http-request set-header Authorization \"Basic x\"",
                 "http-request set-header Authorization \"(redacted)\"",

@@ -162,21 +162,22 @@ impl<'d> Place<'d> {
 fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
     let resources =
         |value: fn(&crate::digests::Digest) -> Option<f64>| cell.value(Claim::Resources, value);
-    let capacity =
-        |value: fn(&crate::digests::Digest) -> Option<f64>| cell.value(Claim::Capacity, value);
+    // Of the load: how fast the server goes, or what became of requests that came by a schedule.
+    let load = cell.response_claim();
+    let of_load = |value: fn(&crate::digests::Digest) -> Option<f64>| cell.value(load, value);
     let response = |position| cell.response(position).map(|response| response.measure);
     let (number, unit) = match shown {
-        Shown::Addresses => (capacity(|digest| digest.addresses), Unit::Count),
-        Shown::Busy => (capacity(|digest| digest.busy), Unit::Share),
+        Shown::Addresses => (of_load(|digest| digest.addresses), Unit::Count),
+        Shown::Busy => (of_load(|digest| digest.busy), Unit::Share),
         Shown::Cpu => (resources(|digest| digest.cpu_us), Unit::Microseconds),
-        Shown::Failures => (capacity(failures), Unit::Share),
+        Shown::Failures => (of_load(failures), Unit::Share),
         Shown::Generator => (resources(|digest| digest.generator_us), Unit::Microseconds),
-        Shown::Goodput => (capacity(|digest| Some(digest.goodput)), Unit::Bytes),
-        Shown::Headroom => (capacity(|digest| digest.headroom), Unit::Count),
+        Shown::Goodput => (of_load(|digest| Some(digest.goodput)), Unit::Bytes),
+        Shown::Headroom => (of_load(|digest| digest.headroom), Unit::Count),
         Shown::Memory => (resources(|digest| digest.memory), Unit::Bytes),
         Shown::P50 => (response(P50), Unit::Microseconds),
         Shown::P99 => (response(P99), Unit::Microseconds),
-        Shown::PerConnection => (capacity(per_connection), Unit::Count),
+        Shown::PerConnection => (of_load(per_connection), Unit::Count),
         Shown::Rate => (cell.rate(), Unit::PerSecond),
         Shown::Recovery => (cell.recovery(), Unit::Seconds),
         Shown::System => (resources(|digest| digest.system_us), Unit::Microseconds),
@@ -186,14 +187,16 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         Shown::Cpu | Shown::Generator | Shown::Memory | Shown::System | Shown::User => {
             Claim::Resources
         }
-        Shown::P50 | Shown::P99 | Shown::Recovery => cell.response_claim(),
         Shown::Addresses
         | Shown::Busy
         | Shown::Failures
         | Shown::Goodput
         | Shown::Headroom
+        | Shown::P50
+        | Shown::P99
         | Shown::PerConnection
-        | Shown::Rate => Claim::Capacity,
+        | Shown::Rate
+        | Shown::Recovery => load,
     };
     (number, claim, unit)
 }

@@ -415,3 +415,52 @@ fn an_answer_says_what_it_takes_requests_without_one_for() {
     }
     assert_eq!(said(&trials), Some(UNANSWERED));
 }
+
+/// A round that is invalid for the claim of its load is not counted, and what other claims say of
+/// the others is no doubt of the load.
+#[test]
+fn what_a_load_by_schedule_loses_rests_on_the_claim_of_its_load() {
+    use model::finding::{Claim, ClaimVerdict};
+    use model::outcome::Outcome;
+    let mut trials = model::fixture::Heat {
+        servers: vec!["nginx"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        rounds: 3,
+        ceiling: false,
+        ..model::fixture::Heat::default()
+    }
+    .trials();
+    let mut run = Run::default();
+    for (position, trial) in trials.iter_mut().enumerate() {
+        trial.plan.arrivals = model::fixture::open().plan.arrivals;
+        let point = trial.point.as_mut().unwrap();
+        let rate = Value::Rate(Rate::per_second(1_000));
+        point.id = point.id.clone().with(RATE, rate);
+        let right = trial.record.total.outcomes[Outcome::Ok];
+        let (latency, lost) = match position {
+            0 => (Status::Invalid, right),
+            1 => (Status::Valid, right / 9),
+            _ => (Status::Valid, right / 4),
+        };
+        trial.record.total.outcomes[Outcome::Timeout] = lost;
+        let worth = |status| ClaimVerdict {
+            status,
+            because: Vec::new(),
+            partial: false,
+        };
+        trial.verdict.claims = [
+            (Claim::Latency, worth(latency)),
+            (Claim::Resources, worth(Status::Suspect)),
+        ]
+        .into();
+        run.add(trial);
+    }
+    let found = number(
+        &mut run,
+        r#""show": "failures", "server": "nginx", "workload": "seven-bytes""#,
+    );
+    // Of 10 and 20 %, and not of 10, 20 and 50.
+    assert_eq!(found.value, "15 %");
+    assert_eq!(found.standing, Standing::Sound);
+}

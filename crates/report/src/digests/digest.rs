@@ -197,7 +197,7 @@ impl Digest {
             ceiling: point.ceiling,
             time: trial.environment.time.clone(),
             open_loop: asked.is_some(),
-            is_scheduled: asked.is_some() || trial.plan.rate_of_users().is_some(),
+            is_scheduled: asked.is_some() || trial.plan.do_users_come(),
             unanswered: trial.unanswered(),
             search: search.map(|found| (found.objective.join(" and "), found.answer)),
             window_s: record.window.as_s_f64(),

@@ -11,7 +11,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
     let time = |cell: &Cell<'_>, phase: usize, position: usize| {
         cell.time(|digest| {
             // In a closed loop a request is due when it can go.
-            let is_asked = phase != LATE || digest.open_loop;
+            let is_asked = phase != LATE || digest.is_scheduled;
             digest.phases[phase][position].filter(|_| is_asked)
         })
     };

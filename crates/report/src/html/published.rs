@@ -35,8 +35,8 @@ pub(super) fn section(run: &Run) -> String {
     }
     format!(
         "<p><strong>{WARNING}</strong> {RATIO} From this run each row shows the best point of its server \
-         and workload, over loopback and with CPUs apart where there is one and the row names no \
-         other.</p>\n{}",
+         and workload. Where the row names no network or placement, that is a point over loopback \
+         with CPUs apart, if there is one.</p>\n{}",
         table.finish()
     )
 }

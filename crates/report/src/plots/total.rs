@@ -75,10 +75,7 @@ fn chart(subject: &Subject<'_>, bars: &[Bar], places: usize, missing: &[String])
          A shorter bar is faster."
     );
     if bars.iter().any(|bar| bar.is_at_most) {
-        caption.push_str(
-            " A pale bar is at most that long: the generator set a rate, or too many requests got \
-             no answer.",
-        );
+        caption.push_str(" A pale bar is at most that long: the generator set a rate.");
     }
     if !missing.is_empty() {
         caption.push_str(&format!(

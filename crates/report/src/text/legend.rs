@@ -23,8 +23,8 @@ pub(super) fn legend(tables: &str) -> Vec<(&'static str, &'static str)> {
     }
     if has(">=") {
         let bound = "at least: the generator was the limit of a rate, or too few requests were \
-                     answered to say more of a time. One that had no answer when the window ended \
-                     counts as longer than any answer and than the timeout";
+                     answered to say more of a time. One that failed, or had no answer when the \
+                     window ended, counts as longer than any answer and than the timeout";
         legend.push((">=", bound));
     }
     if has("…]") {

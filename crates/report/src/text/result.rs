@@ -176,7 +176,11 @@ fn rates(trial: &Trial, style: Style) -> String {
         true => format!("at least {rate}"),
         false => rate,
     };
-    let rate = if is_invalid(trial, Claim::Capacity) && !::verdict::is_bound(&trial.verdict) {
+    let claim = match trial.verdict.claims.contains_key(&Claim::Capacity) {
+        true => Claim::Capacity,
+        false => Claim::Latency,
+    };
+    let rate = if is_invalid(trial, claim) && !::verdict::is_bound(&trial.verdict) {
         format!("{} {what}, invalid", style.struck(&rate))
     } else {
         format!("{} {what}", style.bold(&rate))

@@ -16,7 +16,7 @@ pub(super) fn times(trial: &Trial, style: Style) -> String {
     let record = &trial.record;
     let quantiles = columns(style);
     let mut out = header("time", &quantiles, style);
-    let open = trial.plan.arrivals.rate().is_some();
+    let open = trial.plan.is_scheduled();
     let mut rows: Vec<(&str, &Distribution)> = vec![("response", &record.response_time)];
     if differ(&record.response_time, &record.service_time) {
         rows.push(("service", &record.service_time));

@@ -106,7 +106,8 @@ pub(super) fn closed_loop(trial: &Trial) -> String {
     if trial.has_users() {
         return format!(
             "Closed loop: each user waits for its answer before it goes on, so a server that slows \
-             down is asked less often. {FIXED}"
+             down is asked less often. To measure how long users wait, let them come at a rate \
+             (user_rate)."
         );
     }
     // A count that ends soon ends before all connections are open and busy.

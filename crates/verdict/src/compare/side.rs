@@ -168,7 +168,6 @@ struct Kept {
     is_void: bool,
     /// Whether a schedule says how much is asked, of requests or of users.
     is_scheduled: bool,
-    is_open_loop: bool,
     values: [Option<Measured>; METRICS.len()],
 }
 
@@ -276,7 +275,6 @@ impl Side {
             place: point.map(|point| (point.round, point.group, point.attempt)),
             is_void: trial.void.is_some(),
             is_scheduled: trial.plan.is_scheduled(),
-            is_open_loop: trial.plan.has_schedule(),
             values: if is_ceiling {
                 [None; METRICS.len()]
             } else {
@@ -380,7 +378,7 @@ impl Side {
 impl Kept {
     /// The rule that forbids the value of a metric, if one does.
     fn struck_by(&self, of: &Judged<'_>) -> Option<String> {
-        let claim = METRICS[of.position].claims[usize::from(self.is_open_loop)];
+        let claim = METRICS[of.position].claims[usize::from(self.is_scheduled)];
         self.forbidding(of.verdict, claim, |_| true)
             .filter(|_| !bounds(of.verdict, of.position))
     }

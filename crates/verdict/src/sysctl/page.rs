@@ -9,11 +9,12 @@ use model::Bytes;
 const INTRODUCTION: &str = "\
 # Kernel settings that studies published
 
-Two of the studies set sysctls on their servers, and their readers objected. This page is what
+Two of the studies set sysctls on their servers. Readers of the one objected, and the author of the
+other doubted them. This page is what
 `triathlon doctor --sysctl FILE --kernel VERSION --memory 4G` says of both lists, for the kernel and
 the memory of their machines: each setting with all there is to say about it, the worst first.
-Objections that hold for other kernels only are left out here; the doctor lists them, too. The experiments of
-these studies set nothing, and measure the defaults of the system.
+Objections that hold for other kernels only are left out here; the doctor lists them, too. The
+experiments of these studies set nothing, and measure the defaults of the system.
 
 This page is generated from the rules. `cargo xtask check` fails where they say something else.
 ";

@@ -37,7 +37,7 @@ pub(super) fn finish(
     let all_invalid = measured().all(report::digests::Digest::nothing_left);
     // The page first: where nobody takes the summary, what was measured has its report.
     let page = (count > 0)
-        .then(|| store.put_file("report.html", report::html::page(&run).as_bytes()))
+        .then(|| store.put_file("report.html", &report::html::page(&run)))
         .transpose();
     let place = page.as_ref().ok().and_then(Option::as_deref);
     let told = tell(&run, count > 0, place);

@@ -230,7 +230,7 @@ impl Here<'_> {
                 source: error,
             })?;
         }
-        store.put_file(name, text.as_bytes())?;
+        store.put_file(name, text)?;
         Ok(())
     }
 
