@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use model::units::Span;
@@ -58,6 +58,7 @@ pub struct Asked {
     /// Each call has a number of its own, the multiples of four; what is above is [`Call`], or
     /// nothing between two calls.
     call: AtomicU64,
+    left_behind: AtomicBool,
 }
 
 /// What an author is asked.
@@ -69,9 +70,15 @@ pub(crate) enum Call {
 }
 
 impl Asked {
-    /// Whether the author is at it and has not returned.
-    pub fn is_under_way(&self) -> bool {
-        Self::is_call(self.call())
+    /// Whether the run ended without the author's worker, because the author did not return. It may
+    /// return later; its worker lives on all the same.
+    pub fn is_left_behind(&self) -> bool {
+        self.left_behind.load(Ordering::Relaxed)
+    }
+
+    /// The run ends without the worker of the author.
+    pub(crate) fn leave_behind(&self) {
+        self.left_behind.store(true, Ordering::Relaxed);
     }
 
     /// The call that is under way, or the pause behind the last one: no two are the same.

@@ -24,6 +24,14 @@ use crate::worker::Worker;
 /// The thread of a worker.
 type Handle<'scope> = thread::ScopedJoinHandle<'scope, io::Result<Record>>;
 
+/// How the watch over a run ended.
+pub(crate) struct Watched {
+    /// When the run was stopped, if it was.
+    pub(crate) stopped: Option<Instant>,
+    /// The call that the author of each worker was at, where there are any.
+    calls: Vec<u64>,
+}
+
 /// What the workers of a run have in common.
 pub(crate) struct Crew<'a, S> {
     /// What connections speak to each of the servers.
@@ -119,28 +127,36 @@ impl<'a, S: Speak> Crew<'a, S> {
         }
     }
 
-    /// What those have measured who have finished, and who has not.
-    pub(crate) fn gather(&self, handles: Vec<Handle<'_>>) -> Result<(Record, Vec<u32>), LoadError> {
+    /// What those have measured who have finished. The others are left behind: of each of them the
+    /// call that its author is at.
+    ///
+    /// An error returns past workers that may never end. There is none once the start is set: what
+    /// can fail comes before, and [`Self::first_error`] tells of that.
+    pub(crate) fn gather(
+        &self,
+        handles: Vec<Handle<'_>>,
+        watched: &Watched,
+    ) -> Result<(Record, Vec<u64>), LoadError> {
         let (mut record, mut left) = (Record::default(), Vec::new());
-        for (index, handle) in (self.first..).zip(handles) {
+        for (here, (index, handle)) in (self.first..).zip(handles).enumerate() {
             if handle.is_finished() {
                 let part = handle.join().expect("a worker does not panic");
                 record.merge(part.map_err(|reason| self.error_of(index, reason))?);
             } else {
-                left.push(index);
+                self.asked[here].leave_behind();
+                left.push(watched.calls[here]);
             }
         }
         Ok((record, left))
     }
 
-    /// Watches until all have finished, or those who have not do not return: when the run was
-    /// stopped, if it was.
+    /// Watches until all have finished, or those who have not do not return.
     pub(crate) fn watch(
         &self,
         handles: &[Handle<'_>],
         start: Instant,
         notice: &mut dyn FnMut(Option<Notice>),
-    ) -> Option<Instant> {
+    ) -> Watched {
         let mut stopped = None;
         let mut patience = Patience::new(self.plan, start, &self.asked);
         Observer::new(self.plan, start, &self.progress).watch(notice, || {
@@ -149,23 +165,22 @@ impl<'a, S: Speak> Crew<'a, S> {
                 stopped.get_or_insert(now);
             }
             let is_finished = |worker: usize| handles[worker].is_finished();
-            (0..handles.len()).all(is_finished)
-                || patience.is_over(is_finished, stopped.is_some(), now)
+            (0..handles.len()).all(is_finished) || patience.is_over(is_finished, stopped, now)
         });
-        stopped
+        let calls = patience.into_calls();
+        Watched { stopped, calls }
     }
 
     /// What was measured but by those workers, whose authors do not return.
     pub(crate) fn without(
         &self,
-        left: &[u32],
+        left: &[u64],
         mut record: Record,
         stopped: Option<Instant>,
     ) -> Result<Record, LoadError> {
         let lua = self.plan.file().lua.as_ref();
         let name = lua.map_or("", |lua| lua.name.as_str());
-        let first = left.first().map_or(0, |worker| worker - self.first);
-        let function = Asked::function(self.asked[first as usize].call());
+        let function = Asked::function(left.first().copied().unwrap_or_default());
         if left.len() == self.wakers.len() {
             return Err(LoadError::Author(format!(
                 "{name}: {function} did not return (a loop without an end?), so that nothing is \
@@ -173,7 +188,7 @@ impl<'a, S: Speak> Crew<'a, S> {
             )));
         }
         let (left, all) = (left.len(), self.wakers.len());
-        record.interrupted = true;
+        record.interrupted |= stopped.is_some();
         record.notes.push(format!(
             "the Lua script {name} did not return from {function} on {left} of {all} threads (a \
              loop without an end?): what they had measured is lost, and the numbers are those of \

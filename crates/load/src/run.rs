@@ -83,9 +83,12 @@ pub fn run(
     run_led(plan, Vec::new(), stop, notice)
 }
 
-/// The same with an author for each worker. An author that does not return for a second after
-/// the end of the run, or after `stop` was set, is left behind: what its worker has measured is
-/// lost, and its thread lives on.
+/// The same with an author for each worker. An author that is at the same call for a second after
+/// `stop` was set, or for ten seconds after the time of the run and of its last exchanges, is left
+/// behind: what its worker has measured is lost, its thread lives on, and [`Asked::is_left_behind`]
+/// says so.
+///
+/// [`Asked::is_left_behind`]: crate::author::Asked::is_left_behind
 ///
 /// # Errors
 ///
@@ -265,8 +268,9 @@ fn run_on<S: Speak, R: Reactor>(
         let Some(start) = crew.start_together(part.begin) else {
             return Err(crew.first_error(handles));
         };
-        let stopped = crew.watch(&handles, start, notice);
-        let (record, left) = crew.gather(handles)?;
+        let watched = crew.watch(&handles, start, notice);
+        let (record, left) = crew.gather(handles, &watched)?;
+        let stopped = watched.stopped;
         if !left.is_empty()
             && let Some(leave) = part.leave
         {

@@ -23,7 +23,8 @@ use sha2::{Digest as _, Sha256};
 
 pub(crate) use self::attended::attended;
 use self::state::{State, Threads};
-use crate::exit::UsageError;
+use crate::exit::{Exit, UsageError};
+use crate::out;
 
 /// A script, ready to run.
 #[derive(Debug)]
@@ -40,6 +41,14 @@ pub(crate) struct Script {
     pub(crate) pipeline: u32,
     /// Where its threads connect to, if it says so for all of them.
     pub(crate) addresses: Vec<SocketAddr>,
+}
+
+/// A script whose run is over.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    name: String,
+    /// None if it did not return on one of its threads: it cannot be called any more.
+    script: Option<Script>,
 }
 
 /// The text of a script.
@@ -115,21 +124,18 @@ impl Script {
         states.map(seat).collect()
     }
 
-    /// This script, unless one of its threads has not returned from it: it cannot be called any
-    /// more, and not be freed.
-    pub(crate) fn returned(self) -> Option<Self> {
-        if self.threads.are_at_work() {
-            std::mem::forget(self);
-            return None;
-        }
-        Some(self)
-    }
-
-    /// The end of the run: tells the script what came of it, until it has heard that or somebody
-    /// interrupts it.
-    pub(crate) fn finish(self, finished: Finished) -> anyhow::Result<()> {
+    /// What is left of it where its run is over.
+    pub(crate) fn ended(self) -> Ended {
         let name = self.lua.name.clone();
-        attended(&name, move || self.done(&finished))
+        if self.threads.are_left_behind() {
+            // Nor can it be freed.
+            std::mem::forget(self);
+            return Ended { name, script: None };
+        }
+        Ended {
+            name,
+            script: Some(self),
+        }
     }
 
     /// Tells the script what came of the run, if it wants to know.
@@ -148,6 +154,27 @@ impl Script {
             self.main.call("flush", ())
         };
         Ok(told().map_err(|why| UsageError(format!("the Lua script: {why}")))?)
+    }
+}
+
+impl Ended {
+    /// Tells the script what came of the run, until it has heard that or somebody interrupts it.
+    /// `exit` is what the run has, which a thread without an end makes a mistake of the script.
+    pub(crate) fn finish(self, finished: Finished, exit: Exit) -> anyhow::Result<Exit> {
+        let Self { name, script } = self;
+        if let Some(script) = script {
+            attended(&name, move || script.done(&finished))?;
+            return Ok(exit);
+        }
+        // Where another tool's text is printed, nobody reads the record's notes.
+        out::note(format_args!(
+            "triathlon: the Lua script {name} did not return on all threads (a loop without an \
+             end?): what was measured on the others is told, and done() is not called"
+        ));
+        Ok(match exit {
+            Exit::Interrupted => exit,
+            _ => Exit::Usage,
+        })
     }
 }
 

@@ -73,9 +73,9 @@ impl Threads {
         thread.map_or_else(Arc::default, |thread| Arc::clone(&thread.asked))
     }
 
-    /// Whether one of them has not returned from the script.
-    pub(super) fn are_at_work(&self) -> bool {
-        self.all.iter().any(|thread| thread.asked.is_under_way())
+    /// Whether the run ended without one of them, which did not return from the script.
+    pub(super) fn are_left_behind(&self) -> bool {
+        (self.all.iter()).any(|thread| thread.asked.is_left_behind())
     }
 
     fn stop(&self, index: usize) {

@@ -30,7 +30,7 @@ use self::flag::{Flag, Here};
 use self::given::{Given, Grammar};
 use crate::cmd::load;
 use crate::exit::{Exit, UsageError};
-use crate::lua::Script;
+use crate::lua::Ended;
 use crate::out;
 
 /// Another tool.
@@ -149,10 +149,11 @@ pub(crate) fn run(name: &str, words: &Words) -> anyhow::Result<Exit> {
             let (trial, script) = measured(tool, &given, url, asked(&given, url)?)?;
             tell_worth(&trial);
             out::write(&told(&given, url, &trial)?)?;
-            if let Some(script) = script {
-                script.finish(finished(&trial))?;
+            let exit = load::exit_of(&trial);
+            match script {
+                Some(script) => script.finish(finished(&trial), exit),
+                None => Ok(exit),
             }
-            Ok(load::exit_of(&trial))
         }
         Work::Own(run) => run(&given),
     }
@@ -170,7 +171,7 @@ fn measured(
     given: &Given,
     url: &str,
     asked: Asked,
-) -> anyhow::Result<(Trial, Option<Script>)> {
+) -> anyhow::Result<(Trial, Option<Ended>)> {
     let mut words = vec!["load".to_owned(), url.to_owned()];
     words.extend(given.load());
     words.extend(asked.words);

@@ -493,8 +493,9 @@ fn a_mistake_in_a_script_is_told_with_file_and_line() {
         .expect_complaint(&["--lua", "--http2"]);
 }
 
-/// Runs a script that says at some time that it loops for ever, and interrupts it once then.
-fn interrupted(code: &str, words: &[&str]) -> Run {
+/// Begins to run a script that may `loop()` for ever at some time, and says so then: interrupts it
+/// once when it has said all of `said`.
+fn looping(code: &str, words: &[&str], said: &[&str]) -> Run {
     let server = seven();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("mine.lua");
@@ -505,8 +506,13 @@ fn interrupted(code: &str, words: &[&str]) -> Run {
     let url = server.url();
     let words = words.iter().copied().chain([path.as_str(), &url]);
     let running = Running::start(&mut command(words));
-    wait_until("the script loops", || running.stderr().contains("for ever"));
-    running.signal("INT");
+    if !said.is_empty() {
+        wait_until("the script has said all", || {
+            let told = running.stderr();
+            said.iter().all(|one| told.contains(one))
+        });
+        running.signal("INT");
+    }
     running.finish()
 }
 
@@ -514,7 +520,7 @@ fn interrupted(code: &str, words: &[&str]) -> Run {
 #[test]
 fn a_script_without_an_end_can_be_interrupted() {
     let words = ["wrk", "-t1", "-c1", "-d", "50", "-s"];
-    let before = interrupted("request = loop", &words);
+    let before = looping("request = loop", &words, &["for ever"]);
     before.expect_code(130).expect_complaint(&[
         "the Lua script",
         "mine.lua",
@@ -522,24 +528,24 @@ fn a_script_without_an_end_can_be_interrupted() {
     ]);
     let alone = "n = 0 function request() n = n + 1 if n == 5 then loop() end
         return wrk.format() end";
-    interrupted(alone, &words)
+    looping(alone, &words, &["for ever"])
         .expect_code(2)
         .expect_complaint(&["mine.lua", "request() did not return"]);
 }
 
-/// What its other threads have measured is told.
-#[test]
-fn a_thread_without_an_end_is_left_behind() {
-    let code = "local count = 0
-        function setup(thread) count = count + 1 thread:set('id', count) end
-        function response() n = (n or 0) + 1 if id == 2 and n == 5 then loop() end end
-        function done() io.stderr:write('it was told\\n') end";
-    let words = "load -t 2 -c 2 -d 50s --warmup 0s --json - --lua";
-    let words: Vec<&str> = words.split(' ').collect();
-    let run = interrupted(code, &words).expect_code(130);
+/// The second thread loops for ever; the first one says when some of its answers were measured.
+const ONE_OF_TWO: &str = "local count = 0
+    function setup(thread) count = count + 1 thread:set('id', count) end
+    function response() n = (n or 0) + 1
+        if n == 5 and id == 1 then io.stderr:write('five answers\\n') end
+        if n == 5 and id == 2 then loop() end end
+    function done() io.stderr:write('it was told\\n') end";
+
+/// What the first thread of [`ONE_OF_TWO`] has measured is told, and who is missing.
+fn expect_one_of_two(run: &Run, interrupted: bool) {
     let record = run.trial().record;
-    let right = record.total.outcomes[Outcome::Ok];
-    assert!(right > 5 && record.interrupted, "{run:#?}");
+    assert!(record.total.outcomes[Outcome::Ok] > 0, "{run:#?}");
+    assert_eq!(record.interrupted, interrupted, "{run:#?}");
     assert_eq!(record.workers.len(), 1, "{run:#?}");
     let note = record.notes.iter().find(|note| note.contains("mine.lua"));
     let note = note.expect("a note names the script");
@@ -548,4 +554,27 @@ fn a_thread_without_an_end_is_left_behind() {
         "{note}"
     );
     assert!(!run.stderr.contains("it was told"), "{run:#?}");
+    assert!(
+        run.stderr.contains("did not return on all threads"),
+        "{run:#?}"
+    );
+}
+
+/// What its other threads have measured is told.
+#[test]
+fn a_thread_without_an_end_is_left_behind() {
+    let words = "load -t 2 -c 2 -d 50s --warmup 0s --json - --lua";
+    let words: Vec<&str> = words.split(' ').collect();
+    let run = looping(ONE_OF_TWO, &words, &["for ever", "five answers"]).expect_code(130);
+    expect_one_of_two(&run, true);
+}
+
+/// Nobody interrupted it, and the other thread has measured all of the window: it is the script
+/// that was wrong.
+#[test]
+fn a_thread_without_an_end_is_left_behind_at_the_end() {
+    let words = "load -t 2 -c 2 -d 1s --timeout 200ms --warmup 0s --json - --lua";
+    let words: Vec<&str> = words.split(' ').collect();
+    let run = looping(ONE_OF_TWO, &words, &[]).expect_code(2);
+    expect_one_of_two(&run, false);
 }

@@ -55,7 +55,7 @@ use self::output::Output;
 pub(crate) use self::output::path_of;
 pub(crate) use self::server::is_ours;
 use crate::exit::{Exit, UsageError};
-use crate::lua::Script;
+use crate::lua::{Ended, Script};
 use crate::{out, tools};
 
 /// A lab on this machine measures us, and we measure it.
@@ -71,7 +71,7 @@ fn tell_of_lab() {
 
 /// Measures what the flags say, for at most `most`, and leaves the telling to whoever asked, with
 /// the script that wants to tell something too.
-pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<(Trial, Option<Script>)> {
+pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<(Trial, Option<Ended>)> {
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     sys::process::raise_open_files(u64::MAX).context("cannot raise the limit of open files")?;
     tell_of_lab();
@@ -79,7 +79,7 @@ pub(crate) fn measured(args: &Args, most: Option<Span>) -> anyhow::Result<(Trial
     let script = chosen.script.take();
     let output = Output::of_another(args);
     let trial = measure(chosen, script.as_ref(), &interrupt, &output, args, most);
-    let script = script.and_then(Script::returned);
+    let script = script.map(Script::ended);
     Ok((trial?, script))
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     output.begin(args, &chosen.plan)?;
     let script = chosen.script.take();
     let made = measure(chosen, script.as_ref(), &interrupt, &output, args, None);
-    let script = script.and_then(Script::returned);
+    let script = script.map(Script::ended);
     match made {
         Ok(trial) => {
             let exit = exit_of(&trial);
@@ -136,10 +136,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
                 Err(error) if exit == Exit::Interrupted => out::note(format_args!("{error:#}")),
                 told => told?,
             }
-            if let (Some(script), Some(finished)) = (script, finished) {
-                script.finish(finished)?;
+            match (script, finished) {
+                (Some(script), Some(finished)) => script.finish(finished, exit),
+                _ => Ok(exit),
             }
-            Ok(exit)
         }
         Err(error) if args.plan.is_some() => {
             output::write_event(&Event::Failed {
