@@ -416,12 +416,10 @@ fn an_answer_says_what_it_takes_requests_without_one_for() {
     assert_eq!(said(&trials), Some(UNANSWERED));
 }
 
-/// A round that is invalid for the claim of its load is not counted, and what other claims say of
-/// the others is no doubt of the load.
+/// What a load by a schedule loses rests on the claim of that load, and on no other.
 #[test]
 fn what_a_load_by_schedule_loses_rests_on_the_claim_of_its_load() {
     use model::finding::{Claim, ClaimVerdict};
-    use model::outcome::Outcome;
     let mut trials = model::fixture::Heat {
         servers: vec!["nginx"],
         workloads: vec![("seven-bytes", 7)],
@@ -431,36 +429,27 @@ fn what_a_load_by_schedule_loses_rests_on_the_claim_of_its_load() {
         ..model::fixture::Heat::default()
     }
     .trials();
-    let mut run = Run::default();
-    for (position, trial) in trials.iter_mut().enumerate() {
-        trial.plan.arrivals = model::fixture::open().plan.arrivals;
-        let point = trial.point.as_mut().unwrap();
-        let rate = Value::Rate(Rate::per_second(1_000));
-        point.id = point.id.clone().with(RATE, rate);
-        let right = trial.record.total.outcomes[Outcome::Ok];
-        let (latency, lost) = match position {
-            0 => (Status::Invalid, right),
-            1 => (Status::Valid, right / 9),
-            _ => (Status::Valid, right / 4),
-        };
-        trial.record.total.outcomes[Outcome::Timeout] = lost;
-        let worth = |status| ClaimVerdict {
-            status,
-            because: Vec::new(),
-            partial: false,
-        };
-        trial.verdict.claims = [
-            (Claim::Latency, worth(latency)),
-            (Claim::Resources, worth(Status::Suspect)),
-        ]
-        .into();
-        run.add(trial);
-    }
-    let found = number(
-        &mut run,
-        r#""show": "failures", "server": "nginx", "workload": "seven-bytes""#,
-    );
-    // Of 10 and 20 %, and not of 10, 20 and 50.
-    assert_eq!(found.value, "15 %");
-    assert_eq!(found.standing, Standing::Sound);
+    let mut found = |latency: Status| {
+        let mut run = Run::default();
+        for trial in &mut trials {
+            trial.plan.arrivals = model::fixture::open().plan.arrivals;
+            let worth = |status| ClaimVerdict {
+                status,
+                because: Vec::new(),
+                partial: false,
+            };
+            let of = [
+                (Claim::Latency, latency),
+                (Claim::Resources, Status::Suspect),
+            ];
+            trial.verdict.claims = of.map(|(made, status)| (made, worth(status))).into();
+            run.add(trial);
+        }
+        let demand = r#""show": "failures", "server": "nginx", "workload": "seven-bytes""#;
+        let found = number(&mut run, demand);
+        (found.standing, found.status)
+    };
+    let invalid = (Standing::Struck, Some(Status::Invalid));
+    assert_eq!(found(Status::Invalid), invalid);
+    assert_eq!(found(Status::Valid), (Standing::Sound, Some(Status::Valid)));
 }

@@ -22,8 +22,8 @@ use crate::words;
 
 /// What a time that is at least or at most so long rests on.
 pub const UNANSWERED: &str = "Here, at least and at most rest on a convention: a request that \
-    failed, or had no answer when the window ended, counts as one that waits longer than any answer \
-    took, and longer than the timeout. Nobody saw how long it would have waited.";
+    failed, or had no answer when the window ended, counts as one that waits longer than any \
+    answer took, and longer than the timeout. Nobody saw how long it would have waited.";
 
 /// How the servers of one workload compare at the declared load.
 #[derive(Clone, Debug)]

@@ -31,8 +31,8 @@ const LISTS: [(&str, &str, &str, &str); 2] = [
         "real-load-2022",
         include_str!("fixtures/real-load-2022.conf"),
         "4.18",
-        "Oracle Linux 8.4, 4 GiB of memory. The study does not name its kernel: 4.18 is that of the \
-         system that it is made from.",
+        "Oracle Linux 8.4, 4 GiB of memory. The study does not name its kernel: 4.18 is that of \
+         the system that it is made from.",
     ),
 ];
 
