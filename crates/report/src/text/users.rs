@@ -104,11 +104,10 @@ pub(super) fn closed_loop(trial: &Trial) -> String {
         return said.to_owned();
     }
     if trial.has_users() {
-        return format!(
-            "Closed loop: each user waits for its answer before it goes on, so a server that slows \
-             down is asked less often. To measure how long users wait, let them come at a rate \
-             (user_rate)."
-        );
+        const STAY: &str = "Closed loop: each user waits for its answer before it goes on, so a \
+                            server that slows down is asked less often. To measure how \
+                            long users wait, let them come at a rate (user_rate).";
+        return STAY.to_owned();
     }
     // A count that ends soon ends before all connections are open and busy.
     let is_short = matches!(trial.plan.stop, Stop::Count(count) if count / 10 < trial.places());
