@@ -210,6 +210,11 @@ impl Requests {
         if is_last { &class.last } else { &class.keep }
     }
 
+    /// The one with this name.
+    pub(crate) fn named(&self, name: RequestId) -> &Request {
+        self.of(name.0 / 2, name.0 % 2 == 1)
+    }
+
     /// What a right answer to `class` is.
     #[inline]
     pub(crate) fn expectation(&self, class: u16) -> &Expectation {

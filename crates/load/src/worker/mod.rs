@@ -16,6 +16,7 @@ mod backlog;
 mod dictated;
 mod edges;
 mod endings;
+mod gathering;
 mod handshake;
 mod nap;
 mod phases;
@@ -52,6 +53,7 @@ use crate::users::Users;
 
 use self::arrival::{Again, Arrival};
 use self::backlog::Backlog;
+use self::gathering::Gathered;
 pub(crate) use self::handshake::{handshake_ended, written};
 use self::handshake::{hear, hear_late, secured_late};
 use self::nap::Nap;
@@ -144,6 +146,8 @@ pub struct Worker<C: Client, R> {
     unstamped: Vec<Unstamped>,
     /// Connections with something to send that goes out at the end of the turn.
     gathering: Vec<u32>,
+    /// What began on one connection and goes out together, with HTTP/1.1.
+    gathered: Option<Box<Gathered>>,
     /// Connections with something to send that found no room, in turn.
     stalled: VecDeque<u32>,
     /// Places of users who began to ask several things together.

@@ -13,8 +13,9 @@ use model::units::{Instant, Span};
 use sys::reactor::Reactor;
 use wire::Client;
 
-use super::{Backlog, Nap, Renewal, Share, Slowness, Split, TURN, Worker};
+use super::{Backlog, Gathered, Nap, Renewal, Share, Slowness, Split, TURN, Worker};
 use crate::decoding::Decoder;
+use crate::dictation::COPIED;
 use crate::exchange::Cause;
 use crate::hooks::Hooks;
 use crate::pool::{self, Pool};
@@ -72,6 +73,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let longest = hooks.as_ref().map_or(0, |hooks| hooks.longest());
         let connections = pool.connections as usize;
         let exchanges = connections * pool.capacity as usize;
+        let are_copied = requests.all().all(|one| one.h1_bytes().len() <= COPIED);
+        let gathers = !C::GATHERS && pool.capacity > 1 && slow.is_none() && are_copied;
         let stored = requests.all();
         let stored = stored.map(|request| reactor.store(request.h1_bytes().to_vec()));
         Self {
@@ -84,6 +87,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             backlog_at_start: 0,
             unstamped: Vec::with_capacity(connections + exchanges),
             gathering: Vec::with_capacity(if C::GATHERS { connections } else { 0 }),
+            gathered: gathers.then(|| Gathered::new(pool.capacity)),
             stalled: VecDeque::with_capacity(connections),
             // One of each user, and where there are several servers, one of each connection.
             to_share: Vec::with_capacity(users.as_ref().map_or(0, |_| connections)),

@@ -15,7 +15,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     #[inline]
     pub(super) fn send(&mut self, place: u32, now: Instant) {
         if !C::GATHERS {
-            return self.transmit(place, now);
+            return match self.gathered {
+                None => self.transmit(place, now),
+                Some(_) => self.gather(place, now),
+            };
         }
         if let Some(open) = self.pool.open(place)
             && !std::mem::replace(&mut open.is_gathering, true)
@@ -28,7 +31,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     #[inline]
     pub(super) fn send_gathered(&mut self, now: Instant) {
         if !C::GATHERS {
-            return;
+            return self.send_together(now);
         }
         // Where one cannot be used any more, others get something to send.
         let mut index = 0;
@@ -58,6 +61,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn transmit(&mut self, place: u32, now: Instant) {
         if self.slow.as_ref().is_some_and(|slow| slow.sends(place)) {
             return self.transmit_slowly(place, now);
+        }
+        if self.gathered.is_some() {
+            self.send_together(now);
         }
         while let Some(open) = self.pool.open(place)
             && open.client.wants_transmit()
@@ -148,7 +154,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// The first byte of an exchange was handed in `at` then, or goes with the next submit.
     #[inline]
-    fn stamp_soon(&mut self, place: u32, key: Key, stream: StreamId, at: Option<Instant>) {
+    pub(super) fn stamp_soon(
+        &mut self,
+        place: u32,
+        key: Key,
+        stream: StreamId,
+        at: Option<Instant>,
+    ) {
         match at {
             Some(at) => self.sent(place, key, stream, at),
             None => self.unstamped.push(Unstamped {
@@ -177,7 +189,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn begun(&mut self, place: u32, key: Key, at: Instant, first: StreamId) {
         let at = self.reactor.sends_at_once().then_some(at);
         self.stamp_soon(place, key, first, at);
-        if !C::GATHERS {
+        if !C::GATHERS && self.gathered.is_none() {
             return;
         }
         for number in 0.. {

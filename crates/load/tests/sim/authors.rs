@@ -1,6 +1,7 @@
 //! Authors: who make the requests while the run goes on, hear the answers, let connections wait.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use load::author::{Author, Seat};
@@ -170,8 +171,11 @@ fn a_batch_goes_out_at_once_and_is_answered_before_the_next() {
             samples: 100,
             ..led(count(1, 9))
         };
+        let seen = server.counts();
         let record = simulate(kernel(), plan, server, author);
         assert_eq!(record.total.outcomes[Outcome::Ok], 9, "{record:?}");
+        let arrivals = seen.arrivals.load(Ordering::Relaxed);
+        assert_eq!(arrivals, 3, "what is handed over at once is sent at once");
         assert_eq!(all_of(&heard), (0..9).collect::<Vec<u64>>());
         let said: Vec<String> = diary.try_iter().collect();
         let once = ["delay", "request", "200 hello", "200 hello", "200 hello"];

@@ -184,3 +184,68 @@ fn what_asks_again_at_the_end_of_the_window_is_unfinished() {
         assert_eq!(all.outcomes.failures(), 0, "{:?}", record.examples);
     });
 }
+
+/// Four answers come at once, so four requests begin at once: they go out with one send, whether
+/// their bytes are those of the plan or not.
+#[test]
+fn requests_that_begin_together_are_sent_together() {
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            pipeline: 4,
+            ..count(1, 400)
+        };
+        let answer = Reply::new(HELLO.repeat(4));
+        let server = numbered(move |number| (number % 4 == 3).then(|| answer.clone()));
+        let seen = server.counts();
+        let record = simulate(plan, server);
+        let sent = all(&record);
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            400,
+            "{:?}",
+            record.examples
+        );
+        assert_eq!(seen.arrivals.load(Ordering::Relaxed), 100);
+        assert_eq!(sent.bytes_sent.count(), seen.bytes.load(Ordering::Relaxed));
+    });
+}
+
+/// A request that is too long to be copied goes out by itself, in its turn.
+#[test]
+fn a_long_request_keeps_its_place_among_others() {
+    where_kernels_never_fail(|| {
+        let long = RequestFile {
+            method: "POST".to_owned(),
+            body_base64: Some("eHh4".repeat(10_000)),
+            ..RequestFile::get("http://sim/long".to_owned())
+        };
+        let plan = PlanFile {
+            requests: vec![RequestFile::get("http://sim/short".to_owned()), long],
+            pipeline: 4,
+            ..count(1, 200)
+        };
+        let server = SimServer::new(Service::Constant(ms(1)), |_| Some(Reply::new(HELLO)))
+            .with_lengths(|bytes| {
+                let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+                let content = if bytes.starts_with(b"POST") {
+                    30_000
+                } else {
+                    0
+                };
+                Some(head + content)
+            });
+        let seen = server.counts();
+        let record = simulate(plan, server);
+        assert_eq!(
+            record.total.outcomes[Outcome::Ok],
+            200,
+            "{:?}",
+            record.examples
+        );
+        assert_eq!(seen.requests.load(Ordering::Relaxed), 200);
+        assert_eq!(
+            all(&record).bytes_sent.count(),
+            seen.bytes.load(Ordering::Relaxed)
+        );
+    });
+}

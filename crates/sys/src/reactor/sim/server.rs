@@ -74,6 +74,8 @@ pub struct Counts {
     pub requests: AtomicU64,
     /// Bytes it read.
     pub bytes: AtomicU64,
+    /// How often bytes came to it.
+    pub arrivals: AtomicU64,
     /// Where each connection that it accepted came from, if the client chose that, in their order.
     pub sources: Mutex<Vec<Option<SocketAddr>>>,
 }
@@ -249,6 +251,7 @@ impl SimServer {
         self.counts
             .bytes
             .fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.counts.arrivals.fetch_add(1, Ordering::Relaxed);
         let mut inbox = self.inboxes.remove(&key).unwrap_or_default();
         inbox.extend_from_slice(bytes);
         let mut told = Vec::new();
