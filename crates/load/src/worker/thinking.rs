@@ -1,13 +1,23 @@
 //! Users who think or follow a script: when they begin to, when they ask, and what becomes of them
 //! where their connection is gone.
 
-use model::units::Instant;
+use model::units::{Instant, Span};
 use sys::reactor::Reactor;
 use wire::Client;
 
 use super::{Arrival, Worker};
 use crate::pool::Connection;
 use crate::users::Users;
+
+/// Waits that an author asks for end at whole ticks of the run, so that connections which wait
+/// nearly equally long cost one awakening. Those of wrk end at whole milliseconds.
+const TICK: Span = Span::from_us(500);
+
+/// The first tick of a run since `start` that is not before `at`.
+fn next_tick(start: Instant, at: Instant) -> Instant {
+    let since = at.saturating_since(start).as_ns();
+    start + Span::from_ns(since.next_multiple_of(TICK.as_ns()))
+}
 
 impl<C: Client, R: Reactor> Worker<C, R> {
     /// Whether there are users who will ask for something.
@@ -26,7 +36,11 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return asks;
         }
         let wait = self.hooks.as_mut().map(|hooks| hooks.delay());
-        Some(users.wait(place, at + wait.unwrap_or_default()))
+        let asks = match wait.filter(|wait| !wait.is_zero()) {
+            Some(wait) => next_tick(self.start, at + wait),
+            None => at,
+        };
+        Some(users.wait(place, asks))
     }
 
     /// What was due for `place`: the request that a script has for its user, if there is one.

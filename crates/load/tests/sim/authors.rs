@@ -303,3 +303,29 @@ fn every_request_ends_once_on_any_kernel() {
         assert_eq!(record.total.outcomes.total(), 50, "seed {seed}");
     }
 }
+
+/// Answers come at odd times, and yet whoever waits asks at a whole half millisecond of the run:
+/// those who wait nearly equally long ask together.
+#[test]
+fn waits_end_at_ticks() {
+    where_kernels_never_fail(|| {
+        let (author, _) = numbers();
+        let author = Numbers {
+            wait: Span::from_us(1_234),
+            ..author
+        };
+        let service = Service::Constant(Span::from_us(77));
+        let server = SimServer::new(service, |_| Some(Reply::new(HELLO)));
+        let plan = PlanFile {
+            samples: 100,
+            ..led(count(3, 30))
+        };
+        let record = simulate(kernel(), plan, server, author);
+        assert_eq!(record.total.outcomes[Outcome::Ok], 30, "{record:?}");
+        let due: Vec<i64> = record.samples.iter().map(|sample| sample.due_ns).collect();
+        assert_eq!(due.len(), 30);
+        assert!(due.iter().all(|due| due % 500_000 == 0), "{due:?}");
+        // From one to the next of a connection: the wait, the service and the rest of a tick.
+        assert_eq!(due[3] - due[0], 1_500_000, "{due:?}");
+    });
+}
