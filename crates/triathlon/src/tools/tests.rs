@@ -1,5 +1,7 @@
 use std::ffi::OsString;
 
+use model::fixture;
+
 use super::*;
 
 /// A command line of `tool` that is understood.
@@ -104,6 +106,135 @@ fn each_flag_is_done_or_refused() {
             Native::try_parse_from(&native).unwrap_or_else(|error| panic!("{native:?}: {error}"));
         }
     }
+}
+
+/// Flags that change neither the run nor what is printed of it, each with why that is right, or
+/// with what shows its effect.
+const UNCHANGED: &[(&str, &str, &str)] = &[
+    (
+        "ab",
+        "-e",
+        "it writes a file, which ab_counts_what_ab_counts reads",
+    ),
+    (
+        "h2load",
+        "-f",
+        "the one value that is taken is the usual one",
+    ),
+    (
+        "h2load",
+        "-w",
+        "the one value that is taken is the usual one",
+    ),
+    (
+        "h2load",
+        "-W",
+        "the one value that is taken is the usual one",
+    ),
+    (
+        "h2load",
+        "--header-table-size",
+        "the one value that is taken is the usual one",
+    ),
+    (
+        "h2load",
+        "--encoder-header-table-size",
+        "the one value that is taken is the usual one",
+    ),
+    (
+        "oha",
+        "--output-format",
+        "the one value that is taken is the usual one",
+    ),
+];
+
+/// A value that differs from the usual one, and from the one that stands beside the flag.
+fn unusual(tool: &str, flag: &Flag) -> &'static str {
+    match (tool, flag.names[0]) {
+        (_, "-n") => "20",
+        ("ab", "-e") => "/dev/null",
+        ("oha", "-u") => "ns",
+        ("wrk" | "wrk2", "-T") => "3",
+        _ => sample(flag),
+    }
+}
+
+/// What stands beside a flag, so that it has something to act on, and the URL.
+fn company(tool: &str, flag: &str) -> (&'static str, &'static str) {
+    let clear = "http://127.0.0.1/";
+    let secure = "https://127.0.0.1/";
+    match (tool, flag) {
+        ("ab", "-T") => ("-n 10 -p x", clear),
+        ("ab", _) => ("-n 10", clear),
+        ("h2load", "-p" | "--h1" | "--h3") => ("-n 10 -c 4", clear),
+        ("h2load", "--npn-list") => ("-n 10 -c 4", secure),
+        ("h2load", "--warm-up-time") => ("--h1 -c 4 -D 1", clear),
+        ("h2load", "--rate-period") => ("--h1 -n 10 -c 4 -r 2", clear),
+        ("h2load", _) => ("--h1 -n 10 -c 4", clear),
+        ("hey", "-h2") => ("-n 10 -c 4", secure),
+        ("oha", "-p") => ("--http2", clear),
+        ("oha", "--insecure") => ("", secure),
+        ("oha", "--cert" | "--key") => ("--cert y --key y", secure),
+        ("weighttp", "-T") => ("-n 10 -c 4 -p x", clear),
+        ("hey" | "weighttp", _) => ("-n 10 -c 4", clear),
+        ("wrk", _) => ("-t 1", clear),
+        ("wrk2", _) => ("-t 1 -R 100", clear),
+        _ => ("", clear),
+    }
+}
+
+/// What comes of a command line: the run, by each flag of `triathlon load` as it is read, when it
+/// ends at the latest, and what is printed of a trial.
+fn effect(tool: &Tool, words: &[&str], url: &str) -> String {
+    let Work::Load { asked, told } = tool.work else {
+        panic!("{} has runs of its own", tool.name);
+    };
+    let line = || format!("{} {words:?} {url}", tool.name);
+    let given = read(tool, &[words, &[url]].concat());
+    let given = given.unwrap_or_else(|error| panic!("{}: {error}", line()));
+    let asked = asked(&given, url).unwrap_or_else(|error| panic!("{}: {error}", line()));
+    let mut native = vec!["load".to_owned(), url.to_owned()];
+    native.extend(given.load());
+    native.extend(asked.words);
+    let native =
+        Native::try_parse_from(&native).unwrap_or_else(|error| panic!("{}: {error}", line()));
+    let told = told(&given, url, &fixture::open()).expect("it is told");
+    format!("{native:?} {:?}\n{told}", asked.most)
+}
+
+/// A flag that is done changes the run, or what is printed of it; where there is nothing to do,
+/// nothing changes.
+#[test]
+fn each_flag_that_is_done_changes_something() {
+    let mut wrong = Vec::new();
+    let mut unchanged = Vec::new();
+    for tool in ALL {
+        for flag in tool.flags {
+            let changes = match flag.here {
+                Here::Load(_) | Here::Done(_) => true,
+                Here::Needless(_) => false,
+                Here::Refused(_) | Here::Help | Here::Version => continue,
+            };
+            let (company, url) = company(tool.name, flag.names[0]);
+            let mut words: Vec<&str> = company.split_whitespace().collect();
+            let without = effect(tool, &words, url);
+            words.push(flag.names[0]);
+            words.extend(flag.value.map(|_| unusual(tool.name, flag)));
+            let is_other = effect(tool, &words, url) != without;
+            let named = (tool.name, flag.names[0]);
+            if changes && !is_other {
+                unchanged.push(named);
+            } else if !changes && is_other {
+                wrong.push(format!("{named:?} changes something"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let known: Vec<_> = UNCHANGED
+        .iter()
+        .map(|(tool, flag, _)| (*tool, *flag))
+        .collect();
+    assert_eq!(unchanged, known, "flags that change nothing");
 }
 
 #[test]
