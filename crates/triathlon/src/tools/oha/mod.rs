@@ -38,7 +38,7 @@ pub(super) const TOOL: Tool = Tool {
         figures::CONNECTING,
         "What stands behind a semicolon of -F is type= or filename=, or it is refused; oha drops \
          it.",
-        "The User-Agent is that of oha 1.15.0.",
+        "The flags and the User-Agent are those of oha 1.15.0.",
         "Requests in flight at the end of -z are waited for and not counted; with -w, oha counts \
          them. What the verdict says of them stands on standard error.",
     ],
