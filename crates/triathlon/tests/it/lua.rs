@@ -52,7 +52,7 @@ impl Compared {
             let words = flags.split(' ').chain(["-s", &file, &url]);
             let words: Vec<&str> = words.collect();
             let run = match ours {
-                true => triathlon(["wrk"].into_iter().chain(words)).expect_measured(),
+                true => triathlon(["wrk"].into_iter().chain(words)).expect_judged(),
                 false => {
                     let mut command = std::process::Command::new(wrk);
                     Running::start(command.args(words)).finish().expect_code(0)

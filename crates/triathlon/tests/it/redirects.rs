@@ -211,7 +211,7 @@ fn tools_follow_as_the_real_ones_do() {
     }
     for (most, status) in [("10", "[200]"), ("1", "[301]"), ("0", "[302]")] {
         let run = triathlon(["oha", "--no-tui", "-n", "40", "-c", "4", "-r", most, &url]);
-        let text = run.expect_measured().stdout;
+        let text = run.expect_judged().stdout;
         assert_eq!(field(&text, status), "40 responses", "-r {most}");
     }
 }

@@ -63,6 +63,35 @@ impl Run {
         self.expect_one_of(MEASURED)
     }
 
+    /// Asserts that it measured as another tool: stderr says what the run is worth, and stdout,
+    /// which is read as that tool's, says nothing of it.
+    #[track_caller]
+    pub(crate) fn expect_judged(self) -> Self {
+        let run = self.expect_measured();
+        let claims = |text: &str| {
+            let lines = text.lines().map(|line| line.split_whitespace().take(2));
+            let lines = lines.map(Iterator::collect::<Vec<_>>);
+            // What a rule says begins with its name, which is in capitals.
+            let is_claim = |word: &str| word.chars().all(|c| c.is_ascii_lowercase());
+            let of_worth =
+                lines.filter(|words| words.len() == 2 && is_claim(words[0]) && is_status(words[1]));
+            of_worth
+                .map(|words| words[0].to_owned())
+                .collect::<Vec<_>>()
+        };
+        let told = claims(&run.stderr);
+        // Of resources there is a word where the server is one that can be looked at.
+        let (first, rest) = told
+            .split_first()
+            .unwrap_or_else(|| panic!("no verdict: {run:#?}"));
+        let is_known = first == "capacity" || first == "latency";
+        let is_all = rest.is_empty() || rest == ["resources"];
+        assert!(is_known && is_all, "the verdict is of {told:?}: {run:#?}");
+        let printed = claims(&run.stdout);
+        assert!(printed.is_empty(), "stdout says {printed:?}: {run:#?}");
+        run
+    }
+
     /// Asserts that the exit code is one of `codes`, showing everything if not.
     #[track_caller]
     pub(crate) fn expect_one_of(self, codes: &[i32]) -> Self {
@@ -84,6 +113,11 @@ impl Run {
         }
         self
     }
+}
+
+/// Whether this is what a claim can be worth.
+pub(crate) fn is_status(word: &str) -> bool {
+    ["valid", "unknown", "suspect", "invalid"].contains(&word)
 }
 
 /// A process in a group of its own, killed with all of it on drop.
