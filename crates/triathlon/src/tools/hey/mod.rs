@@ -33,6 +33,8 @@ pub(super) const TOOL: Tool = Tool {
         "The histogram and the times cover right answers only.",
         "The details have no row for writing requests, which is not timed.",
         figures::CONNECTING,
+        "The fastest and the slowest of DNS+dialup are those of connecting; hey prints those of \
+         whole requests there.",
         "In the rows of -o csv, DNS+dialup is the time of connecting without TLS.",
         "The content of an answer is counted as it comes, compressed or not.",
         "Requests in flight at the end of -z are waited for and not counted; hey counts them.",
