@@ -331,6 +331,8 @@ mod tests {
         let range = Range::read("[0-30:1+10x1]").expect("a range");
         let all: Vec<u64> = range.connections().collect();
         assert_eq!(all, [1, 10, 20, 30]);
+        let all: Vec<u64> = Range::USUAL.connections().collect();
+        assert_eq!((all.len(), all[0], all[1], all[100]), (101, 1, 10, 1_000));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::serve::Served;
 use crate::support::nginx::Nginx;
-use crate::support::process::{Run, Running, program, triathlon};
+use crate::support::process::{Run, Running, is_status, program, triathlon};
 use crate::support::{find, need, not_run};
 use crate::targets::listening;
 use crate::tls::Files;
@@ -343,6 +343,35 @@ fn wrk_says_what_wrk_says() {
     assert_eq!(head(&ours), head(&theirs));
 }
 
+/// The same line over TLS, as it is quoted, too: with 32 threads and 1,000 handshakes.
+#[test]
+fn wrk_says_over_tls_what_wrk_says() {
+    let test = "tools::wrk_says_over_tls_what_wrk_says";
+    let Some([wrk, nginx]) = need(test, ["wrk", "nginx"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
+    let server = Nginx::start_with_tls(&nginx, &[("a", b"seven!\n")], &certificate, &key);
+    let url = server.https_url("a");
+    // 30 seconds are cut short: 1,000 handshakes take one or two of them.
+    let line = "-t 32 -c 1000 -d 5 --latency";
+    let words: Vec<&str> = line.split(' ').chain([url.as_str()]).collect();
+    let [theirs, ours] = both(&wrk, "wrk", &words).map(|run| run.stdout);
+    assert_eq!(shape(&ours), shape(&theirs), "{ours}\n{theirs}");
+    let head = |text: &str| text.lines().take(3).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(head(&ours), head(&theirs));
+    for text in [ours, theirs] {
+        let requests: u64 = text
+            .lines()
+            .find_map(|line| line.trim().split_once(" requests in "))
+            .and_then(|(count, _)| count.parse().ok())
+            .expect("a count");
+        assert!(requests > 0, "{text}");
+    }
+}
+
 #[test]
 fn h2load_counts_what_h2load_counts() {
     let test = "tools::h2load_counts_what_h2load_counts";
@@ -620,6 +649,69 @@ fn weighttp_wrk2_and_oha_tell_what_the_server_saw() {
     assert!(served >= 300 + requests, "{served}");
 }
 
+/// What stands in a row of abc, whose columns have the widths that abc prints them with: 7 and
+/// three times 8, a comma after each, three blanks and the time of day.
+#[track_caller]
+fn row_of_abc(line: &str) -> Option<[u64; 4]> {
+    let cells: Vec<&str> = line.split(',').collect();
+    let [clients, min, mean, max, time] = cells.as_slice() else {
+        return None;
+    };
+    let widths = [clients.len(), min.len(), mean.len(), max.len()];
+    assert_eq!(widths, [7, 9, 9, 9], "{line:?}");
+    let parts: Vec<&str> = time
+        .strip_prefix("   ")
+        .expect("blanks")
+        .split(':')
+        .collect();
+    let is_two = |part: &&str| part.len() == 2 && part.parse::<u8>().is_ok();
+    assert!(parts.len() == 3 && parts.iter().all(is_two), "{line:?}");
+    let number = |text: &str| text.trim_start().parse().expect("a number");
+    Some([clients, min, mean, max].map(|text| number(text)))
+}
+
+/// What a sweep prints: the line before the table, and its rows. All that stands between and behind
+/// them is as abc has it.
+#[track_caller]
+fn sweep_of_abc(text: &str) -> (String, Vec<[u64; 4]>) {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let rule = "-".repeat(79);
+    let head = [
+        "",
+        "",
+        " Number        Requests per second",
+        "   of     ----------------------------",
+        "Clients      min       ave       max         Time",
+        "--------  --------  --------  --------  --------------",
+    ];
+    assert_eq!(lines[1..7], head, "{text}");
+    let (rows, foot) = lines[7..].split_at(lines.len() - 12);
+    let rows: Vec<[u64; 4]> = rows
+        .iter()
+        .map(|line| row_of_abc(line).unwrap_or_else(|| panic!("{line:?} is no row: {text}")))
+        .collect();
+    // The sums of the columns, and how long it took.
+    let of = |at: usize| rows.iter().map(|row| row[at]).sum::<u64>();
+    let sums = format!("min:{}   avg:{}   max:{} Time:", of(1), of(2), of(3));
+    let time = foot[1].strip_prefix(sums.as_str());
+    let time = time.unwrap_or_else(|| panic!("no {sums:?} in {text}"));
+    let (seconds, clock) = time.split_once(" second(s) [").expect("a time");
+    let seconds: u64 = seconds.parse().expect("seconds");
+    let clock_of = format!(
+        "{:02}:{:02}:{:02}]",
+        seconds / 3_600,
+        seconds / 60 % 60,
+        seconds % 60
+    );
+    assert_eq!(clock, clock_of, "{text}");
+    let behind = [foot[0], foot[2], foot[3], foot[4]];
+    assert_eq!(behind, [rule.as_str(), &rule, "", ""], "{text}");
+    for row in &rows {
+        assert!(row[1] > 0 && row[1] <= row[2] && row[2] <= row[3], "{text}");
+    }
+    (lines[0].to_owned(), rows)
+}
+
 /// The sweep that a well-known page quotes, made small.
 #[test]
 fn abc_measures_over_a_range_of_connections() {
@@ -627,34 +719,59 @@ fn abc_measures_over_a_range_of_connections() {
     let url = served.url("/a");
     let bare = url.trim_start_matches("http://");
     let run = triathlon(["abc", "[0-20:200A+10x2]", bare]).expect_measured();
-    let text = &run.stdout;
-    let quoted = "weighttp -n 200 -c [0-20 step:10 rounds:2] -t ";
-    assert!(text.starts_with(quoted), "{text}");
-    let rows: Vec<Vec<&str>> = text
-        .lines()
-        .map(|line| line.split(',').map(str::trim).collect::<Vec<_>>())
-        .filter(|row| row.len() == 5)
-        .collect();
-    let number = |text: &str| text.parse::<u64>().expect("a number");
-    let connections: Vec<u64> = rows.iter().map(|row| number(row[0])).collect();
-    assert_eq!(connections, [1, 10, 20], "{text}");
-    for row in &rows {
-        let [min, mean, max] = [row[1], row[2], row[3]].map(number);
-        assert!(min > 0 && min <= mean && mean <= max, "{text}");
-    }
-    assert!(
-        text.contains("\nmin:") && text.contains(" second(s) [00:"),
-        "{text}"
-    );
+    let (quoted, rows) = sweep_of_abc(&run.stdout);
     assert_eq!(
-        run.stderr.matches(" connections, round ").count(),
-        6,
-        "{run:#?}"
+        quoted,
+        quoted_by_abc("200 -c [0-20 step:10 rounds:2]", "-k", &url)
     );
+    let connections = rows.iter().map(|row| row[0]);
+    assert_eq!(connections.collect::<Vec<_>>(), [1, 10, 20], "{run:#?}");
+    expect_rounds_judged(&run, 6);
     let missing = format!("{bare}b");
     let run = triathlon(["abc", "[1-2:20+1x1]", &missing]).expect_measured();
     assert!(run.stdout.contains("* failed responses:20\n"), "{run:#?}");
     triathlon(["abc", "nginx", bare])
         .expect_code(2)
         .expect_complaint(&["'nginx'", "triathlon lab"]);
+}
+
+/// The line that stands before the table: as many threads as the machine has CPUs.
+fn quoted_by_abc(range: &str, kept: &str, url: &str) -> String {
+    let threads = std::thread::available_parallelism().expect("CPUs can be counted");
+    format!("weighttp -n {range} -t {threads} {kept} \"{url}\"")
+}
+
+/// Each round has a line on standard error, which says what it is worth.
+#[track_caller]
+fn expect_rounds_judged(run: &Run, rounds: usize) {
+    let lines = run.stderr.lines();
+    let worth = lines.filter_map(|line| {
+        let (round, worth) = line.split_once(": ")?;
+        let mut words = worth.split_whitespace();
+        let is_claim = round.contains(" connections, round ") && words.next() == Some("capacity");
+        words.next().filter(|word| is_claim && is_status(word))
+    });
+    assert_eq!(worth.count(), rounds, "{run:#?}");
+}
+
+/// The quoted sweep from its first to its last number of connections, with three rounds at each,
+/// but 1,000 requests in the place of 100,000 and 11 numbers of connections in the place of 101.
+#[test]
+fn abc_sweeps_as_quoted() {
+    if need("tools::abc_sweeps_as_quoted", []).is_none() {
+        return;
+    }
+    let served = Served::start(&[("a", b"seven!\n")], "");
+    let url = served.url("/a");
+    let bare = url.trim_start_matches("http://");
+    let run = triathlon(["abc", "[0-1000:1kA+100x3]", bare]).expect_measured();
+    let (quoted, rows) = sweep_of_abc(&run.stdout);
+    assert_eq!(
+        quoted,
+        quoted_by_abc("1000 -c [0-1000 step:100 rounds:3]", "-k", &url)
+    );
+    let connections: Vec<u64> = rows.iter().map(|row| row[0]).collect();
+    let expected: Vec<u64> = (0..=1_000).step_by(100).map(|count| count.max(1)).collect();
+    assert_eq!(connections, expected, "{run:#?}");
+    expect_rounds_judged(&run, 33);
 }
