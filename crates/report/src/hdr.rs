@@ -5,6 +5,8 @@ use model::{Distribution, Trial};
 
 /// Lines per halving of what is left to 100 %: HdrHistogram's default.
 const TICKS: f64 = 5.0;
+/// By so much a level may be off: it is a sum of shares that binary numbers do not have, as 0.1.
+const SLACK: f64 = 1e-9;
 
 /// The percentiles of `times` in milliseconds, of all exchanges: what had no answer took longer
 /// than all that had one, so that there is no line above the share that was answered.
@@ -23,7 +25,7 @@ pub fn hgrm(times: &Distribution) -> String {
         let value = highest(times, lowest.as_ns() + width.as_ns() - 1);
         largest = value;
         let reached = number(seen) / number(all);
-        while level <= reached && seen < all {
+        while level <= reached + SLACK && seen < all {
             out.push_str(&format!(
                 "{value:12.3} {level:2.12} {seen:10} {:14.2}\n",
                 1.0 / (1.0 - level)
@@ -143,6 +145,8 @@ mod tests {
             assert!((is - should).abs() < 1e-9, "{percentiles:?}");
         }
         assert!(percentiles.is_sorted() && percentiles.last() == Some(&1.0));
+        // Three quarters are reached with 750 of 1,000, and not with the next one.
+        assert!(text.contains(" 0.750000000000        750 "), "{text}");
         for line in &lines[2..lines.len() - 3] {
             let words: Vec<f64> = line
                 .split_whitespace()
