@@ -6,6 +6,11 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use model::Outcome;
 
 use crate::support::process::{Running, command, triathlon};
@@ -54,10 +59,9 @@ fn files_for_other_programs_come_from_one_record() {
         "{hlog}"
     );
     let intervals = trial.record.intervals.len();
-    let lines = hlog
-        .lines()
-        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
-    assert_eq!(lines.count(), intervals);
+    let all = read_log(&hlog, &trial);
+    assert_eq!(all.len(), right);
+    read_percentiles(&hgrm, &all);
     let series: Vec<serde_json::Value> = read("t.ndjson")
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
@@ -68,6 +72,98 @@ fn files_for_other_programs_come_from_one_record() {
     triathlon(["load", &url, "-n", "1", "--series", "/nowhere/x"])
         .expect_code(1)
         .expect_complaint(&["/nowhere/x"]);
+}
+
+/// HdrHistogram's own reader of logs reads each line, and finds in it what the record has of that
+/// interval. All of them in one histogram.
+#[track_caller]
+fn read_log(text: &str, trial: &model::Trial) -> Histogram<u64> {
+    let entries = IntervalLogIterator::new(text.as_bytes());
+    let entries = entries.map(|entry| entry.expect("an entry of a log"));
+    let lines: Vec<_> = entries
+        .filter_map(|entry| match entry {
+            LogEntry::Interval(line) => Some(line),
+            LogEntry::StartTime(_) | LogEntry::BaseTime(_) => None,
+        })
+        .collect();
+    let intervals = &trial.record.intervals;
+    assert_eq!(lines.len(), intervals.len(), "{text}");
+    let mut all = Histogram::new(3).expect("a histogram");
+    for (line, interval) in lines.iter().zip(intervals) {
+        // Both are written in milliseconds.
+        let is_near = |one: f64, other: f64| (one - other).abs() < 6e-4;
+        let (start, length) = (line.start_timestamp(), line.duration());
+        assert!(
+            is_near(start.as_secs_f64(), interval.start.as_s_f64()),
+            "{text}"
+        );
+        assert!(
+            is_near(length.as_secs_f64(), interval.length.as_s_f64()),
+            "{text}"
+        );
+        let times = &interval.response_time;
+        let longest = times.max().unwrap_or_default();
+        assert!(is_near(line.max(), longest.as_us_f64() / 1e3), "{text}");
+        let bytes = STANDARD.decode(line.encoded_histogram()).expect("base64");
+        let read = Deserializer::new().deserialize(&mut bytes.as_slice());
+        let read: Histogram<u64> = read.expect("a histogram");
+        assert_eq!(read.len(), times.count(), "{text}");
+        for q in [0.0, 0.25, 0.5, 0.9, 0.99, 1.0] {
+            let theirs = read.value_at_quantile(q);
+            let ours = times.quantile(q).unwrap_or_default().as_ns();
+            // A bucket is 1,024 ns or 1 % wide; the last value is exact in ours.
+            let apart = theirs.abs_diff(ours);
+            assert!(apart <= 1_024 + ours / 100, "{q}: {theirs} and {ours}");
+        }
+        all.add(&read).expect("it has room");
+    }
+    all
+}
+
+/// Percentiles are read as HdrHistogram's plotter reads them, by lines of four numbers below a
+/// heading, and are those of the histogram.
+#[track_caller]
+fn read_percentiles(text: &str, all: &Histogram<u64>) {
+    let mut lines = text.lines().skip_while(|line| line.is_empty());
+    let heading: Vec<&str> = lines
+        .next()
+        .expect("a heading")
+        .split_whitespace()
+        .collect();
+    assert_eq!(
+        heading,
+        ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"]
+    );
+    let rows = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let rows: Vec<Vec<f64>> = rows
+        .map(|line| {
+            let words = line.split_whitespace();
+            words.map(|word| word.parse().expect("a number")).collect()
+        })
+        .collect();
+    assert!(rows.len() > 10, "{text}");
+    for row in &rows {
+        let [value, level, count] = row[..3] else {
+            panic!("{row:?} has no three numbers: {text}");
+        };
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let theirs = ms(all.value_at_quantile(level));
+        // The histogram is that of the log, whose buckets are 1,024 ns or 1 % wide.
+        assert!(
+            (value - theirs).abs() <= 3e-3 + value * 0.012,
+            "{row:?}: {theirs}"
+        );
+        assert!(count >= level * all.len() as f64 - 1e-6, "{row:?}");
+        match row.get(3) {
+            Some(inverse) => assert!((inverse * (1.0 - level) - 1.0).abs() < 0.01, "{row:?}"),
+            None => assert_eq!((level, count), (1.0, all.len() as f64), "{row:?}"),
+        }
+    }
+    assert_eq!(
+        rows.last().map(Vec::len),
+        Some(3),
+        "the last one is 100 %: {text}"
+    );
 }
 
 #[test]
@@ -155,8 +251,84 @@ fn metrics_are_told_while_it_runs() {
         page.contains("triathlon_exchanges_total{outcome=\"right\"} "),
         "{page}"
     );
+    let (_, content) = page.split_once("\r\n\r\n").expect("a page");
+    let samples = read_metrics(content);
+    for (name, labels) in [
+        ("triathlon_exchanges_total", "outcome=\"right\""),
+        ("triathlon_exchanges_total", "outcome=\"failed\""),
+        ("triathlon_connections", ""),
+        ("triathlon_right_answers_per_second", ""),
+        ("triathlon_response_time_seconds", "quantile=\"0.99\""),
+    ] {
+        let found = samples.iter().find(|one| (one.0, one.1) == (name, labels));
+        let (.., value) = found.unwrap_or_else(|| panic!("no {name} {labels}: {page}"));
+        assert!(*value >= 0.0, "{name} {labels} {value}");
+    }
     running.signal("INT");
     running.finish().expect_code(130);
+}
+
+/// Reads a page by the rules of Prometheus' text format 0.0.4: before the samples of a name stand
+/// its help and its type, each once and nothing between them; names, labels and values have their
+/// forms; no sample is there twice. Names, labels and values of the samples.
+#[track_caller]
+fn read_metrics(page: &str) -> Vec<(&str, &str, f64)> {
+    assert!(page.ends_with('\n'), "the last line ends, too: {page}");
+    let is_name = |name: &str| {
+        let mut letters = name.chars();
+        letters
+            .next()
+            .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+            && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    let mut samples: Vec<(&str, &str, f64)> = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, text) = help.split_once(' ').expect("a name and a text");
+            assert!(is_name(name) && !text.is_empty(), "{line}");
+            assert!(
+                told.iter().all(|(other, _)| *other != name),
+                "{name} is there twice"
+            );
+            let kind = lines.next().and_then(|line| line.strip_prefix("# TYPE "));
+            let (named, kind) = kind.and_then(|text| text.split_once(' ')).expect("a type");
+            assert_eq!(named, name, "{page}");
+            assert!(["counter", "gauge", "summary"].contains(&kind), "{page}");
+            told.push((name, kind));
+            continue;
+        }
+        let (series, value) = line.rsplit_once(' ').expect("a value");
+        let value = match value {
+            "NaN" => f64::NAN,
+            "+Inf" => f64::INFINITY,
+            number => number
+                .parse()
+                .unwrap_or_else(|_| panic!("{line} has no number")),
+        };
+        let (name, labels) = match series.split_once('{') {
+            Some((name, labels)) => (name, labels.strip_suffix('}').expect("an end of labels")),
+            None => (series, ""),
+        };
+        // They belong to what was told last.
+        let (last, kind) = told.last().expect("a type comes first");
+        assert_eq!(name, *last, "{page}");
+        assert_eq!(*kind == "counter", name.ends_with("_total"), "{line}");
+        if !labels.is_empty() {
+            let (label, text) = labels.split_once('=').expect("a label and its value");
+            let text = text
+                .strip_prefix('"')
+                .and_then(|text| text.strip_suffix('"'));
+            let text = text.unwrap_or_else(|| panic!("{line} has no value in quotes"));
+            assert!(is_name(label) && !text.contains(['"', '\\']), "{line}");
+            assert_eq!(*kind == "summary", label == "quantile", "{line}");
+        }
+        let is_new = !samples.iter().any(|one| (one.0, one.1) == (name, labels));
+        assert!(is_new, "{series} is there twice");
+        samples.push((name, labels, value));
+    }
+    samples
 }
 
 /// A server that has so many answers to give per second and refuses the others, by a bucket of

@@ -200,7 +200,7 @@ fn page(right: u64, failed: u64, last: Option<&Last<'_>>) -> String {
     }
     tell(
         "response_time_seconds",
-        "gauge",
+        "summary",
         "Response times of the last interval.",
         &lines,
     );
