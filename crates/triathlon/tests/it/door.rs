@@ -3,11 +3,12 @@
 use std::fs;
 
 use model::event::Phase;
-use model::{Outcome, Trial};
+use model::{Outcome, Span, Trial};
 
 use crate::support::process::{Running, command, load, triathlon};
 use crate::support::stub::{Next, RIGHT, Stub, send};
 use crate::support::{plan, wait_until};
+use crate::tls::{Files, https};
 
 fn right() -> Stub {
     Stub::start(|stream, _| {
@@ -147,6 +148,46 @@ fn an_interrupt_does_not_wait_for_the_answer_before_the_run() {
     wait_until("it was asked", || silent.requests() > 0);
     running.signal("INT");
     running.finish().expect_code(130);
+}
+
+/// By a name and over TLS: the report has a row for each part of the way, and the record has as
+/// many values of each as there were look-ups, connections and answers.
+#[test]
+fn each_part_of_the_way_has_its_times() {
+    let files = Files::new();
+    files.sign("site", |_| {});
+    // An answer of this size comes in parts, so that it has a first byte apart from its end.
+    let server = files.serve("site", &[("large", &vec![b'x'; 1 << 20])], "");
+    let url = https(&server.url("/large")).replace("127.0.0.1", "localhost");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("trial.json").display().to_string();
+    let trust = files.trust();
+    let flags = format!("-n 24 -c 4 -t 1 --warmup 0s {trust} --json {path}");
+    let words = ["load", &url].into_iter().chain(flags.split(' '));
+    let run = triathlon(words).expect_measured();
+    let trial = fs::read_to_string(&path).expect("the trial is written");
+    let record = serde_json::from_str::<Trial>(&trial)
+        .expect("a trial")
+        .record;
+    assert_eq!(record.total.outcomes[Outcome::Ok], 24, "{run:#?}");
+    let lookup = record.lookup.as_ref().expect("the name was looked up");
+    let parts = [
+        ("look-up", &lookup.time, 1),
+        ("connect", &record.connect_time, 4),
+        ("handshake", &record.tls_time, 4),
+        ("first byte", &record.first_byte_time, 24),
+        ("transfer", &record.transfer_time, 24),
+        ("response", &record.response_time, 24),
+    ];
+    for (row, times, count) in parts {
+        assert_eq!((row, times.count()), (row, count), "{run:#?}");
+        let is_there = times.max() > Some(Span::ZERO);
+        assert!(is_there, "{row} takes no time: {run:#?}");
+        let mut lines = run.stdout.lines();
+        let shown = lines.any(|line| line.trim_start().starts_with(row));
+        assert!(shown, "no row {row}: {run:#?}");
+    }
+    assert_eq!(record.tls.map(|tls| tls.full_time.count()), Some(4));
 }
 
 #[test]
