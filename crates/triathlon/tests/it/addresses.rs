@@ -194,7 +194,21 @@ fn twelve_thousand_addresses() {
     assert_eq!(trial.plan.sources.len(), 12_000);
     assert_eq!(trial.record.total.outcomes[Outcome::Ok], 12_000);
     let log = fs::read_to_string(server.path().join("log")).expect("a log");
-    assert_eq!(clients(&log).len(), 12_000);
+    let seen = clients(&log);
+    assert_eq!(seen.len(), 12_000);
+    // What the record says of each address is what the server saw of it: one request came on each
+    // connection. Before the run the answers are fetched that all others are held against, from the
+    // first address.
+    let counted = &trial.record.connections_from;
+    assert_eq!(counted.iter().sum::<u64>(), 12_000);
+    let sources = trial.plan.sources.iter().zip(counted);
+    let apart: Vec<_> = sources
+        .map(|(source, counted)| (source, counted, seen[source]))
+        .filter(|(_, counted, seen)| *counted != seen)
+        .collect();
+    let fetched = seen.values().sum::<u64>() - 12_000;
+    let first = (&trial.plan.sources[0], &counted[0], counted[0] + fetched);
+    assert_eq!(apart, [first]);
 }
 
 #[test]
