@@ -9,9 +9,9 @@ const PARTS: f64 = 1_000_000.0;
 /// How connections come and go.
 #[derive(clap::Args, Debug)]
 pub(super) struct Renewals {
-    /// Open at most this many connections per second, from the first on: 100, 2k or 0.5. The
-    /// warm-up is then a second longer than all of them take, unless --warmup or --requests is
-    /// given
+    /// Ramp up softly: open at most this many connections per second, from the first on: 100, 2k
+    /// or 0.5. The warm-up is then a second longer than all of them take, unless --warmup or
+    /// --requests is given
     #[arg(long, value_name = "RATE", conflicts_with = "think")]
     connect_rate: Option<Rate>,
 

@@ -126,7 +126,7 @@ const FLAGS: &[Flag] = &[
         &["-q"],
         "Do not show progress when doing more than 150 requests",
     )
-    .needless("progress is shown only on a terminal, on standard error"),
+    .needless("progress is not shown"),
     flag(&["-l"], "Accept variable document length")
         .done("--expect=status; without it, --expect=length"),
     flag(&["-g"], "Output collected data to gnuplot format file.")
