@@ -29,8 +29,8 @@ fn files_for_other_programs_come_from_one_record() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = right();
     let url = server.url();
-    let flags = "-R 200 -d 2s --warmup 0s -c 2 -t 1 --json t.json --hgrm t.hgrm --hlog t.hlog \
-                 --series t.ndjson";
+    let flags = "-R 200 -d 2s --warmup 0s -c 2 -t 1 --json t.json --csv t.csv --hgrm t.hgrm \
+                 --hlog t.hlog --series t.ndjson";
     let words = || ["load", &url].into_iter().chain(flags.split_whitespace());
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("it is written");
     let measure = |_| {
@@ -69,6 +69,19 @@ fn files_for_other_programs_come_from_one_record() {
     assert_eq!(series.len(), intervals);
     let due: u64 = series.iter().filter_map(|line| line["due"].as_u64()).sum();
     assert_eq!(due, 400, "{series:#?}");
+    // The row is that of 'triathlon report'.
+    let csv = read("t.csv");
+    let mut report = command(["report", "t.json", "--csv", "-"]);
+    let reported = Running::start(report.current_dir(folder.path())).finish();
+    assert_eq!(reported.expect_code(0).stdout, csv);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 2, "{csv}");
+    let column = rows[0].iter().position(|name| *name == "ok");
+    let column = column.unwrap_or_else(|| panic!("no column of right answers: {csv}"));
+    assert_eq!(rows[1][column], right.to_string(), "{csv}");
+    triathlon(["load", &url, "-n", "1", "--csv", "-"])
+        .expect_code(2)
+        .expect_complaint(&["--csv -", "name one"]);
     triathlon(["load", &url, "-n", "1", "--series", "/nowhere/x"])
         .expect_code(1)
         .expect_complaint(&["/nowhere/x"]);

@@ -154,8 +154,9 @@ fn refuse(args: &Args, chosen: &Chosen) -> Result<(), UsageError> {
         || chosen.plan.file().split_one_in.is_some()
     {
         return Err(UsageError(
-            "--capacity makes many trials: --hgrm, --hlog, --latency, --metrics, --samples, \
-             --series and --split are about one; give --rate or --connections with what was found"
+            "--capacity makes many trials: --csv, --hgrm, --hlog, --latency, --metrics, \
+             --samples, --series and --split are about one; give --rate or --connections with \
+             what was found"
                 .to_owned(),
         ));
     }

@@ -1,15 +1,21 @@
-//! What a run writes for other programs, all of it from one record: HdrHistogram's files, a line
-//! of JSON for each interval (`series`), and metrics while it goes on.
+//! What a run writes for other programs, all of it from one record: a row of a table,
+//! HdrHistogram's files, a line of JSON for each interval (`series`), and metrics while it goes on.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use model::Trial;
+use report::Run;
 
 /// What to write, and where.
 #[derive(clap::Args, Debug)]
 pub(super) struct Exports {
+    /// Write the trial to FILE as a row of a table, comma-separated, below its headings;
+    /// 'triathlon report --help' says what each column is
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
     /// Write the percentiles of response times to FILE, as HdrHistogram's plotters read them
     #[arg(long, value_name = "FILE")]
     hgrm: Option<PathBuf>,
@@ -34,12 +40,15 @@ pub(super) struct Exports {
 impl Exports {
     /// The files that will be written.
     pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        [&self.hgrm, &self.hlog, &self.series].into_iter().flatten()
+        self.named()
+            .into_iter()
+            .filter_map(|(_, path)| path.as_ref())
     }
 
     /// What is written when the run is over, and by which flag.
-    pub(super) fn named(&self) -> [(&'static str, &Option<PathBuf>); 3] {
+    pub(super) fn named(&self) -> [(&'static str, &Option<PathBuf>); 4] {
         [
+            ("--csv", &self.csv),
             ("--hgrm", &self.hgrm),
             ("--hlog", &self.hlog),
             ("--series", &self.series),
@@ -48,6 +57,11 @@ impl Exports {
 
     /// Writes them.
     pub(super) fn write(&self, trial: &Trial) -> anyhow::Result<()> {
+        if let Some(path) = &self.csv {
+            let mut run = Run::default();
+            run.add(trial);
+            put(path, &report::csv::rows(&[&run]))?;
+        }
         if let Some(path) = &self.hgrm {
             put(path, &report::hdr::hgrm(&trial.record.response_time))?;
         }

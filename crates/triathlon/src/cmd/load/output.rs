@@ -105,7 +105,7 @@ impl Output {
         }
         let first = [("--json", &args.json), ("--samples", &args.samples)];
         let named = || first.into_iter().chain(args.exports.named());
-        let mut files = named().filter(|(flag, _)| flag.starts_with("--h"));
+        let mut files = named().filter(|(flag, _)| ["--csv", "--hgrm", "--hlog"].contains(flag));
         if let Some((flag, _)) = files.find(|(_, path)| is_stdout(path)) {
             let why = format!("{flag} -: it writes a file alone; name one");
             return Err(UsageError(why).into());

@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 84] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 85] = [
     "agents",
     "backend",
     "bearer",
@@ -22,6 +22,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 84] = [
     "connections",
     "cpus",
     "creds",
+    "csv",
     "data",
     "deadline",
     "decode",
