@@ -134,7 +134,9 @@ impl Trial {
         }
         let shares = self.agents.iter_mut().map(|share| &mut share.record);
         for record in [&mut self.record].into_iter().chain(shares) {
-            if let Some(reference) = &mut record.reference {
+            let classes = record.classes.iter_mut();
+            let of_classes = classes.filter_map(|class| class.reference.as_mut());
+            for reference in record.reference.iter_mut().chain(of_classes) {
                 fields(&mut reference.headers);
             }
         }

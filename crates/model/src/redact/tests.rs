@@ -2,6 +2,7 @@ use super::*;
 use crate::environment::settings::SETTINGS;
 use crate::fixture;
 use crate::plan::{Plan, PlanError, Url};
+use crate::record::Class;
 
 #[test]
 fn names_of_secrets_are_known_in_any_case() {
@@ -90,6 +91,11 @@ fn a_stored_trial_has_no_secret_in_any_byte() {
         let place = format!("{place}//u:{secret}@127.0.0.1/a@b");
         reference.headers.push(("Location".to_owned(), place));
     }
+    let reference = Some(reference.clone());
+    trial.record.classes.push(Class {
+        reference,
+        ..Class::default()
+    });
     let environment = &mut trial.environment;
     environment
         .sysctls
