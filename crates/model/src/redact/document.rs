@@ -116,6 +116,27 @@ mod tests {
         assert_eq!(document("Cookie: abcdef"), None);
     }
 
+    /// On lines of their own, where no name stands.
+    #[test]
+    fn each_of_a_list_of_values_is_a_secret() {
+        let written = "[headers]\nAuthorization = [\n  'Bearer first-one',\n  'Bearer next-one',\n]\
+                       \nAccept = [\n  'text/html',\n]\n";
+        let clean = super::written(written);
+        let expected = "[headers]\nAuthorization = [\n  '(redacted)',\n  '(redacted)',\n]\
+                        \nAccept = [\n  'text/html',\n]\n";
+        assert_eq!(clean, expected);
+        let mut value = serde_json::json!({
+            "Cookie": ["a=b", "c=d", {"Set-Cookie": "e"}],
+            "Accept": ["a", "b"],
+        });
+        super::clean(&mut value);
+        let expected = serde_json::json!({
+            "Cookie": [REDACTED, REDACTED, {"Set-Cookie": REDACTED}],
+            "Accept": ["a", "b"],
+        });
+        assert_eq!(value, expected);
+    }
+
     #[test]
     fn a_document_loses_its_secrets_however_short() {
         let mut value = serde_json::json!({
