@@ -60,7 +60,8 @@ const NOTE: &str = "A name is looked up before the window: that is the longest l
 #[cfg(test)]
 mod tests {
     use model::fixture;
-    use model::units::Span;
+    use model::plan::{Arrivals, ScriptFile};
+    use model::units::{Rate, Span};
 
     use crate::digests::Run;
     use crate::html;
@@ -102,6 +103,29 @@ mod tests {
         }
         for time in ["80.0 µs", "400 µs", "3.00 ms"] {
             assert!(table.contains(time), "{time}: {table}");
+        }
+    }
+
+    /// They come by a schedule, as requests of an open loop do.
+    #[test]
+    fn late_times_of_users_who_come_have_a_column() {
+        let mut trial = fixture::closed();
+        trial.record.late_time = model::Distribution::default();
+        let late = Span::from_us(17);
+        trial.record.late_time.record_n(late, 5_000);
+        let heading = "<th scope=\"col\" class=\"n\">late</th>";
+        for do_users_come in [false, true] {
+            trial.plan.script = do_users_come.then(|| ScriptFile {
+                arrivals: Arrivals::Poisson {
+                    rate_per_1000_s: Rate::per_second(50),
+                },
+                ..ScriptFile::default()
+            });
+            let mut run = Run::default();
+            run.add(&trial);
+            let page = html::page(&run);
+            assert_eq!(page.contains(heading), do_users_come);
+            assert_eq!(page.contains("17.0 µs"), do_users_come);
         }
     }
 }

@@ -202,3 +202,30 @@ fn differ(one: &Distribution, other: &Distribution) -> bool {
 fn above(times: &Distribution, bound: Span) -> bool {
     times.count_above(bound) > 0
 }
+
+#[cfg(test)]
+mod tests {
+    use model::fixture;
+    use model::plan::{Arrivals, ScriptFile};
+    use model::units::Rate;
+
+    use super::*;
+
+    /// They come by a schedule, so that how late they were sent is a number of this run.
+    #[test]
+    fn how_late_users_who_come_were_sent_is_shown() {
+        let mut trial = fixture::closed();
+        let is_shown = |trial: &Trial| {
+            let told = times(trial, Style::new(false, None));
+            told.lines().any(|line| line.starts_with("late "))
+        };
+        assert!(!is_shown(&trial));
+        trial.plan.script = Some(ScriptFile {
+            arrivals: Arrivals::Poisson {
+                rate_per_1000_s: Rate::per_second(50),
+            },
+            ..ScriptFile::default()
+        });
+        assert!(is_shown(&trial));
+    }
+}
