@@ -86,6 +86,28 @@ fn a_bound_that_another_rule_forbids_is_marked() {
     );
 }
 
+/// At a rate a trial claims no capacity: where its latency is invalid, its rate is no result.
+#[test]
+fn the_rate_of_a_scheduled_run_is_struck_with_its_latency() {
+    let style = Style::new(true, Some(WIDTH));
+    let line = |change: fn(&mut Trial)| {
+        let trial = judged_trial(change, fixture::open());
+        let text = super::trial(&trial, style);
+        let line = text.lines().find(|line| line.starts_with("rate "));
+        let rate = format!("{}/s", ::verdict::words::rate(trial.record.achieved_rate));
+        (line.expect("a line").to_owned(), rate)
+    };
+    let (right, rate) = line(|_| {});
+    assert!(right.contains(&style.bold(&rate)), "{right}");
+    let (wrong, rate) = line(|trial| {
+        let outcomes = &mut trial.record.total.outcomes;
+        outcomes[Outcome::Status] = outcomes[Outcome::Ok] / 2;
+        outcomes[Outcome::Ok] -= outcomes[Outcome::Status];
+    });
+    let struck = format!("{} right answers, invalid (", style.struck(&rate));
+    assert!(wrong.contains(&struck), "{wrong}");
+}
+
 /// What the text says of response times in a closed loop, without its line breaks.
 fn closed_loop(change: impl FnOnce(&mut Trial)) -> String {
     let trial = judged_trial(change, fixture::closed());
