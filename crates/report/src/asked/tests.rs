@@ -394,11 +394,8 @@ fn a_ratio_to_a_bound_is_a_bound_and_not_suspect() {
 #[test]
 fn an_answer_says_what_it_takes_requests_without_one_for() {
     let mut trials = model::fixture::Heat {
-        servers: vec!["nginx"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
         ceiling: false,
-        ..model::fixture::Heat::default()
+        ..model::fixture::Heat::of_one("nginx", 6)
     }
     .trials();
     let said = |trials: &[Trial]| {
@@ -421,12 +418,8 @@ fn an_answer_says_what_it_takes_requests_without_one_for() {
 fn what_a_load_by_schedule_loses_rests_on_the_claim_of_its_load() {
     use model::finding::{Claim, ClaimVerdict};
     let mut trials = model::fixture::Heat {
-        servers: vec!["nginx"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
-        rounds: 3,
         ceiling: false,
-        ..model::fixture::Heat::default()
+        ..model::fixture::Heat::of_one("nginx", 3)
     }
     .trials();
     let mut found = |latency: Status| {

@@ -182,14 +182,7 @@ fn how_answers_were_encoded_has_its_columns() {
 /// Its rate is the median of what was measured first: these rows say so.
 #[test]
 fn where_no_round_counts_those_behind_the_rate_are_marked() {
-    let mut trials = model::fixture::Heat {
-        servers: vec!["origin"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
-        rounds: 3,
-        ..model::fixture::Heat::default()
-    }
-    .trials();
+    let mut trials = model::fixture::Heat::of_one("origin", 3).trials();
     let mut again = Vec::new();
     for trial in &mut trials {
         trial.void = Some(model::finding::Cause {

@@ -49,13 +49,7 @@ fn commands_are_quoted_as_a_shell_reads_them() {
 
 #[test]
 fn a_point_keeps_its_worth_and_its_rounds_where_a_rule_objects_to_one() {
-    let mut trials = Heat {
-        servers: vec!["nginx"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
-        ..Heat::default()
-    }
-    .trials();
+    let mut trials = Heat::of_one("nginx", 6).trials();
     trials.retain(|trial| trial.point.as_ref().is_some_and(|point| !point.ceiling));
     trials[0].environment.tool.debug_build = true;
     let mut run = Run::default();
@@ -90,12 +84,8 @@ fn a_point_keeps_its_worth_and_its_rounds_where_a_rule_objects_to_one() {
 #[test]
 fn quantiles_beyond_the_timeout_count_as_longer_than_any() {
     let heat = Heat {
-        servers: vec!["nginx"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
         ceiling: false,
-        rounds: 7,
-        ..Heat::default()
+        ..Heat::of_one("nginx", 7)
     };
     let of = |unanswered: usize| {
         let mut trials = heat.trials();
@@ -620,11 +610,8 @@ fn a_ceiling_that_is_passed_is_told() {
 fn a_ceiling_says_from_how_many_addresses_it_was_measured() {
     let of_sources = |count: u32| {
         let mut trials = Heat {
-            servers: vec!["origin"],
-            workloads: vec![("seven-bytes", 7)],
-            connections: vec![64],
             ceiling: count == 64,
-            ..Heat::default()
+            ..Heat::of_one("origin", 6)
         }
         .trials();
         for trial in &mut trials {
@@ -706,13 +693,7 @@ fn a_server_is_held_against_the_ceiling_of_its_own_protocol() {
 /// point whatever rates they were made at.
 #[test]
 fn a_searched_capacity_is_told_with_its_interval() {
-    let mut trials = Heat {
-        servers: vec!["nginx"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
-        ..Heat::default()
-    }
-    .trials();
+    let mut trials = Heat::of_one("nginx", 6).trials();
     trials.retain(|trial| !trial.point.as_ref().unwrap().ceiling);
     for (trial, place) in trials.iter_mut().zip(0_u64..) {
         let rate = Rate::per_second(10_000 + 100 * place);

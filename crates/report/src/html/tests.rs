@@ -434,16 +434,7 @@ fn charts_are_drawn_across_what_varies() {
 /// Each wrong status is told, with how many answers had it, over all rounds.
 #[test]
 fn wrong_statuses_are_told_one_by_one() {
-    let mut trials = judged(
-        Heat {
-            servers: vec!["nginx"],
-            workloads: vec![("seven-bytes", 7)],
-            connections: vec![64],
-            rounds: 2,
-            ..Heat::default()
-        }
-        .trials(),
-    );
+    let mut trials = judged(Heat::of_one("nginx", 2).trials());
     for trial in &mut trials {
         trial.record.total.outcomes[model::Outcome::Status] = 1_007;
         trial.record.wrong_statuses = [(404, 7), (503, 1_000)].into();

@@ -59,14 +59,7 @@ fn a_ceiling_stands_beside_each_rate_that_was_asked_for() {
 
 #[test]
 fn a_rate_that_changes_shows_what_was_asked_for_what_waits_and_what_is_lost() {
-    let mut trials = Heat {
-        servers: vec!["nginx"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
-        rounds: 2,
-        ..Heat::default()
-    }
-    .trials();
+    let mut trials = Heat::of_one("nginx", 2).trials();
     for trial in &mut trials {
         let second = |start: u64| {
             let mut interval = Interval::new(Span::from_s(start), Span::from_s(1));
@@ -307,14 +300,7 @@ fn the_time_of_many_requests_is_that_of_their_rates() {
 /// The ramp lies before the window, in which all users are there.
 #[test]
 fn users_who_begin_one_after_the_other_are_drawn() {
-    let mut trials = Heat {
-        servers: vec!["nginx"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
-        rounds: 2,
-        ..Heat::default()
-    }
-    .trials();
+    let mut trials = Heat::of_one("nginx", 2).trials();
     assert!(ramp::plot(&subject(&of(&trials))).is_empty());
     for trial in &mut trials {
         trial.plan.warmup = Span::from_s(11);

@@ -438,14 +438,7 @@ fn an_experiment() {
 #[test]
 fn a_row_names_the_claims_that_are_invalid() {
     use model::finding::{Claim, ClaimVerdict, Status};
-    let mut trials = Heat {
-        servers: vec!["nginx"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
-        rounds: 2,
-        ..Heat::default()
-    }
-    .trials();
+    let mut trials = Heat::of_one("nginx", 2).trials();
     let mut said = |of: [(Claim, Status); 3]| {
         let mut run = Run::default();
         for trial in &mut trials {

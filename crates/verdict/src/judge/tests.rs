@@ -302,13 +302,9 @@ fn a_shared_cpu_does_not_say_that_the_server_was_full() {
 /// Rounds of one point, in which `disturbed` had something else on their CPUs.
 fn rounds(rates: &[f64], disturbed: &[u32]) -> Vec<Trial> {
     let mut trials = Heat {
-        servers: vec!["nginx"],
-        workloads: vec![("seven-bytes", 7)],
-        connections: vec![64],
-        rounds: u32::try_from(rates.len()).unwrap(),
         window: Span::from_s(10),
         ceiling: false,
-        ..Heat::default()
+        ..Heat::of_one("nginx", u32::try_from(rates.len()).unwrap())
     }
     .trials();
     for (trial, rate) in trials.iter_mut().zip(rates) {
