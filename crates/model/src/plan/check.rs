@@ -73,7 +73,7 @@ fn early_data(file: &PlanFile, tls: &TlsFile) -> &'static str {
         () if file.arrivals.rate().is_some() => {
             "early data needs a request that waits for its connection: give a closed loop"
         }
-        () if file.script.is_some() || file.lua.is_some() || file.think.is_some() => {
+        () if file.script.is_some() || file.lua_at_work().is_some() || file.think.is_some() => {
             "early data needs requests that are known and wait for nothing: give no script and no \
              think"
         }
@@ -105,7 +105,10 @@ pub(super) fn redirects(file: &PlanFile) -> Result<(), PlanError> {
             "users of a script follow a redirect by a step of their own, which takes the path from \
              the field Location"
         }
-        () if file.lua.is_some() => "a script in Lua follows redirects itself",
+        () if file.lua_at_work().is_some() => {
+            "a script in Lua with request(), response() or delay() has no redirects followed for \
+             it: what is asked next is its own doing"
+        }
         () if file.requests_per_connection == Some(0) => {
             "0 requests per connection ask nothing, so there is no redirect to follow"
         }
@@ -283,8 +286,18 @@ mod tests {
         check(|file| file.follow = Some(0), "follow: give 1 to 20");
         check(|file| file.follow = Some(21), "follow: give 1 to 20");
         check(|file| file.pipeline = 2, "one request under way");
-        let lua = |file: &mut PlanFile| file.lua = Some(LuaFile::default());
-        check(lua, "follow: a script in Lua");
+        let hears = |file: &mut PlanFile| {
+            file.lua = Some(LuaFile {
+                hears: true,
+                ..LuaFile::default()
+            });
+        };
+        check(
+            hears,
+            "follow: a script in Lua with request(), response() or",
+        );
+        // One that does nothing during the run only tells where the request came from.
+        check(|file| file.lua = Some(LuaFile::default()), "ok");
     }
 
     #[test]

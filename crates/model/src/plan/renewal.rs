@@ -63,7 +63,8 @@ pub(super) fn check(file: &PlanFile) -> Result<(), PlanError> {
         last_of_million,
         ..
     } = file.renewal;
-    let has_users = file.think.is_some() || file.script.is_some() || file.lua.is_some();
+    let is_led = file.lua_at_work().is_some();
+    let has_users = file.think.is_some() || file.script.is_some() || is_led;
     let wrong = |name, why| Err(field(name, why));
     match () {
         () if opened_per_1000_s.is_some_and(Rate::is_zero) => {
@@ -81,9 +82,10 @@ pub(super) fn check(file: &PlanFile) -> Result<(), PlanError> {
             "renewal.last_of_million",
             "give more than 0 % and at most 100 %",
         ),
-        () if file.renewal.closes() && file.lua.is_some() => wrong(
+        () if file.renewal.closes() && is_led => wrong(
             "renewal",
-            "a script in Lua writes its requests itself, so none of them asks for a close",
+            "connections of a script in Lua with request(), response() or delay() last as long as \
+             the server keeps them",
         ),
         () if file.renewal.closes() && file.requests_per_connection == Some(0) => wrong(
             "renewal",
@@ -136,10 +138,13 @@ mod tests {
             "users who think or follow a script connect when they ask",
         );
         let lua = |file: &mut PlanFile| {
-            file.lua = Some(LuaFile::default());
+            file.lua = Some(LuaFile {
+                asks: true,
+                ..LuaFile::default()
+            });
             file.renewal.opened_per_1000_s = None;
         };
-        check(lua, "none of them asks for a close");
+        check(lua, "last as long as the server keeps them");
     }
 
     #[test]

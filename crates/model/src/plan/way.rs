@@ -101,7 +101,10 @@ fn http_proxy(file: &PlanFile, url: &Url) -> Result<(), PlanError> {
         () if file.proxy_protocol.is_some() => {
             "the PROXY protocol tells a server who asks, and here a proxy does: give one of them"
         }
-        () if file.lua.is_some() => "a script in Lua writes its requests for the server itself",
+        () if file.lua.is_some() => {
+            "a script in Lua may say where its threads connect, and write requests that no proxy \
+             reads"
+        }
         () => match file.protocol {
             Protocol::Http3 => "HTTP/3 goes over UDP, and the proxy is asked over TCP",
             Protocol::Http2 if !url.is_secure => "HTTP/2 goes through a proxy inside TLS alone",

@@ -5,6 +5,7 @@ use model::{Outcome, Trial};
 use crate::support::need;
 use crate::support::nginx::Nginx;
 use crate::support::process::{Run, load, triathlon};
+use crate::support::stub::{RIGHT, Stub, read_head, send};
 use crate::tls::Files;
 use crate::tools::{both, check_equal, field};
 
@@ -168,6 +169,45 @@ fn another_server_is_not_asked() {
         counted(load(&server.url("away"), &flags), Outcome::Ok, 40, 0);
     }
     assert_eq!(asked(other), 0, "the other server was asked");
+}
+
+/// A Lua script that only says what is asked leaves the rest to the plan; others are told why not.
+#[test]
+fn what_a_lua_script_asks_is_followed() {
+    let server = Stub::start_raw(|mut stream, _| {
+        while let Some(head) = read_head(&mut stream) {
+            let answer: &[u8] = match head.starts_with(b"POST /old HTTP/1.1\r\n") {
+                true => b"HTTP/1.1 307 No\r\nLocation: /new\r\nContent-Length: 0\r\n\r\n",
+                false if head.starts_with(b"POST /new HTTP/1.1\r\n") => RIGHT,
+                false => b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n",
+            };
+            send(&mut stream, answer);
+        }
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = |name: &str, code: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, code).expect("a file");
+        path.display().to_string()
+    };
+    let sets = script("sets.lua", "wrk.method = 'POST' wrk.path = '/old'");
+    let run = load(
+        &server.url(),
+        &format!("{} --follow --lua {sets}", LOOPS[0]),
+    );
+    counted(run, Outcome::Ok, 40, 40);
+    for (name, code) in [
+        ("asks.lua", "function request() return wrk.format() end"),
+        ("hears.lua", "function response() end"),
+        ("waits.lua", "function delay() return 1 end"),
+    ] {
+        load(
+            &server.url(),
+            &format!("--follow --lua {}", script(name, code)),
+        )
+        .expect_code(2)
+        .expect_complaint(&["follow: a script in Lua with request(), response() or delay()"]);
+    }
 }
 
 fn asked(server: Nginx) -> usize {
