@@ -149,9 +149,9 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         }
     }
 
-    /// Keeps the bytes of `request` where they can be sent from.
-    pub(super) fn store(&mut self, request: &Request) -> Stored {
-        self.reactor.store(request.h1_bytes().to_vec())
+    /// Keeps the bytes of a request where they can be sent from.
+    pub(super) fn store(&mut self, message: &[u8]) -> Stored {
+        self.reactor.store(message.to_vec())
     }
 
     /// They are not needed any more.
@@ -165,9 +165,9 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
         request: &Request,
         stored: Stored,
         address: SocketAddr,
-    ) -> Result<[Answer; 2], Cause> {
+    ) -> Result<Vec<Answer>, Cause> {
         let mut fetch = || self.fetch(request, stored, address);
-        Ok([fetch()?, fetch()?])
+        Ok(vec![fetch()?, fetch()?])
     }
 
     /// A handshake, and nothing else.

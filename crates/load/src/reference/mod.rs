@@ -8,6 +8,7 @@
 mod decoded;
 mod fetch;
 mod lead;
+mod look;
 mod settled;
 
 use std::net::SocketAddr;
@@ -180,21 +181,29 @@ struct Fetched {
     no_source: bool,
 }
 
+/// Asks each of `addresses` for `request` twice, or once where a `message` is sent in its place.
 fn fetch_from_all<R: Reactor, C: Client>(
     fetcher: &mut Fetcher<'_, R, C>,
     request: &Request,
+    message: Option<&[u8]>,
     addresses: &[SocketAddr],
 ) -> Fetched {
     let mut fetched = Fetched {
         no_source: true,
         ..Fetched::default()
     };
-    let stored = fetcher.store(request);
+    let stored = fetcher.store(message.unwrap_or_else(|| request.h1_bytes()));
     for address in addresses {
-        match fetcher.fetch_twice(request, stored, *address) {
-            Ok(two) => {
+        let answers = match message {
+            None => fetcher.fetch_twice(request, stored, *address),
+            Some(_) => fetcher
+                .talk(Some((request, stored, message)), *address)
+                .map(|talk| vec![talk.answer()]),
+        };
+        match answers {
+            Ok(answers) => {
                 fetched.targets.push(*address);
-                fetched.answers.extend(two);
+                fetched.answers.extend(answers);
             }
             Err(cause) if cause.outcome() == Outcome::Connect => {
                 fetched.no_source &= matches!(
@@ -230,7 +239,7 @@ impl Fetched {
     }
 
     /// No address of the server of `url` answered.
-    fn unreachable(self, plan: &Plan, url: &Url) -> LoadError {
+    fn unreachable(&self, plan: &Plan, url: &Url) -> LoadError {
         LoadError::Unreachable {
             url: url.to_string(),
             reasons: self.unreachable.join("; "),
@@ -419,8 +428,8 @@ fn elsewhere(answer: &Answer) -> String {
     }
 }
 
-/// What a right answer to a request is whose bytes differ each time: nobody fetches it before the
-/// run, which could take what belongs to a user.
+/// What a right answer to a request is whose bytes differ each time: one answer before the run says
+/// nothing of the others.
 fn unfetched(expect: &plan::Expectation, name: &str) -> Result<Expectation, LoadError> {
     if expect.sha256.is_some() {
         return Err(LoadError::Unexpected(format!(

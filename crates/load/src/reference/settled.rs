@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use model::plan::Plan;
+use model::plan::{Plan, Url};
 use model::record::{Reference, Tally};
 use sys::reactor::Reactor;
 use wire::Client;
 
 use super::fetch::Fetcher;
-use super::{Findings, asks_nothing, fetch_from_all, only_status, settle, unfetched};
+use super::{Fetched, Findings, asks_nothing, fetch_from_all, only_status, settle, unfetched};
 use crate::exchange::Cause;
 use crate::expectation::Expectation;
 use crate::request::Requests;
@@ -55,9 +55,14 @@ impl Settled {
                 }
                 error => error,
             };
+            let is_last = plan.file().requests_per_connection == Some(1);
+            let sent = requests.of(class, is_last);
             if !plan.is_fixed(position) {
                 let expectation = unfetched(&request.expect, &request.name)?;
-                self.answers.insert(position, (expectation, None));
+                let looked = (plan, sent, class);
+                let looked = self.look(fetcher, looked, &expectation, &mut targets);
+                let reference = looked.map_err(named)?;
+                self.answers.insert(position, (expectation, reference));
                 continue;
             }
             if self.hanging >= HANGING_MOST && asks_nothing(&request.expect) {
@@ -66,19 +71,9 @@ impl Settled {
                 self.answers.insert(position, (expectation, None));
                 continue;
             }
-            let is_last = plan.file().requests_per_connection == Some(1);
-            let fetched = fetch_from_all(fetcher, requests.of(class, is_last), &targets);
-            if fetched.targets.is_empty() {
-                return Err(fetched.unreachable(plan, &request.url));
-            }
-            fetched.check_certificates(&request.url)?;
+            let fetched = fetch_from_all(fetcher, sent, None, &targets);
+            self.reach(plan, &request.url, &fetched)?;
             targets = fetched.targets;
-            if matches!(fetched.failure, Some(Cause::Timeout { .. })) {
-                self.hanging += 1;
-            }
-            let unused = fetched.unreachable.iter();
-            let unused = unused.map(|reason| format!("not used: {reason}"));
-            self.notes.extend(unused);
             let from = self.notes.len();
             let settled = settle(
                 &request.expect,
@@ -102,6 +97,26 @@ impl Settled {
             ));
         }
         self.targets.push(targets);
+        Ok(())
+    }
+
+    /// Fails where asking for `url` reached no server that can be measured; else notes what it met.
+    pub(super) fn reach(
+        &mut self,
+        plan: &Plan,
+        url: &Url,
+        fetched: &Fetched,
+    ) -> Result<(), LoadError> {
+        if fetched.targets.is_empty() {
+            return Err(fetched.unreachable(plan, url));
+        }
+        fetched.check_certificates(url)?;
+        if matches!(fetched.failure, Some(Cause::Timeout { .. })) {
+            self.hanging += 1;
+        }
+        let unused = fetched.unreachable.iter();
+        let unused = unused.map(|reason| format!("not used: {reason}"));
+        self.notes.extend(unused);
         Ok(())
     }
 

@@ -226,6 +226,25 @@ impl Sessions {
     }
 }
 
+/// What the first user of `plan` sends as `request` before any other request, as HTTP/1.1 has it;
+/// none where its bytes are fixed.
+pub(crate) fn first_message(plan: &Plan, request: RequestId) -> Option<Vec<u8>> {
+    let file = plan.file();
+    let script = file.script.as_ref()?;
+    let templates = templates(plan, &names(script));
+    let template = templates[usize::from(request.0 / 2)].as_ref()?;
+    let values = script.variables.iter().map(|variable| {
+        let mut value = Vec::new();
+        draw(&variable.source, file.seed, 0, &mut value);
+        value
+    });
+    let values: Vec<Vec<u8>> = values.collect();
+    let mut out = Vec::new();
+    let jar = (&Jar::default(), sys::clock::realtime());
+    template.write(&values, jar, request.0 % 2 == 1, &mut out);
+    Some(out)
+}
+
 /// The most bytes that a user of `plan` sends at once; 0 where all requests are fixed.
 pub(crate) fn longest(plan: &Plan) -> usize {
     let Some(script) = &plan.file().script else {

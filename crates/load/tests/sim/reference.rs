@@ -1,6 +1,7 @@
 //! The fetches before the run, on the simulated network.
 
 use std::net::SocketAddr;
+use std::sync::mpsc::channel;
 
 use load::LoadError;
 use load::reference::{Findings, establish};
@@ -9,9 +10,10 @@ use model::Coding;
 use model::outcome::Outcome;
 use model::plan::{Expectation, Plan, PlanFile};
 use sys::Errno;
-use sys::reactor::sim::{Reply, Sim, SimServer, Then};
+use sys::reactor::sim::{Reply, Service, Sim, SimServer, Then};
 
-use crate::harness::{HELLO, answering, count, numbered};
+use crate::harness::{HELLO, answering, count, ms, numbered, simulate};
+use crate::scripts::script;
 
 fn fetch(
     expect: Expectation,
@@ -156,4 +158,91 @@ fn a_server_that_fails_from_the_start_can_still_be_measured() {
     let server = numbered(|_| Some(Reply::new("HTTP/1.1 2").then(Then::Reset)));
     let result = fetch(demanding, ONE, server);
     assert!(matches!(result, Err(LoadError::Unexpected(_))));
+}
+
+/// What a server hears that answers each request with `answer`, and what is found before the run.
+fn look(text: &str, answer: &str) -> (Vec<String>, Result<Findings, LoadError>) {
+    let (tell, heard) = channel();
+    let answer = answer.to_owned();
+    let server = SimServer::new(Service::Constant(ms(1)), move |request| {
+        let line = request.split(|byte| *byte == b'\r').next();
+        let line = String::from_utf8_lossy(line.unwrap_or_default()).into_owned();
+        tell.send(line).expect("the test listens");
+        Some(Reply::new(answer.clone()))
+    });
+    let plan = Plan::try_from(script(text)(count(1, 1))).expect("a plan that can run");
+    let addresses = ONE.iter().map(|text| text.parse().expect("an address"));
+    let addresses: Vec<SocketAddr> = addresses.collect();
+    let mut network = Sim::new(server, &settings(4));
+    let found = establish(&mut network, &plan, &[addresses], &mut || false);
+    drop(network);
+    (heard.iter().collect(), found)
+}
+
+const ITEMS: &str = "
+    [variables]
+    item = { counter = 7 }
+    [[step]]
+    get = '/item/${item}'
+    [[step]]
+    get = '/more/${item}'
+";
+
+#[test]
+fn the_first_request_of_the_first_user_is_looked_at_although_its_bytes_differ() {
+    for _ in 0..2 {
+        let (heard, found) = look(ITEMS, HELLO);
+        assert_eq!(heard, ["GET /item/7 HTTP/1.1"]);
+        let found = found.unwrap();
+        assert_eq!(found.notes, [""; 0]);
+        let [Some(first), None] = found.references.as_slice() else {
+            panic!("{:?}", found.references);
+        };
+        assert_eq!((first.status, first.length, first.dynamic), (200, 5, true));
+        assert_eq!(first.checked, "framing, status below 400");
+        // Other users get other content.
+        assert_eq!(found.expectations[0].length, None);
+        assert!(found.expectations[0].content.is_empty());
+    }
+    let (tell, heard) = channel();
+    let server = SimServer::new(Service::Constant(ms(1)), move |request| {
+        let _unheard = tell.send(request.starts_with(b"GET /item/7 "));
+        Some(Reply::new(HELLO))
+    });
+    simulate(script(ITEMS)(count(1, 1)), server);
+    assert_eq!(heard.iter().next(), Some(true), "the run draws it again");
+}
+
+#[test]
+fn a_first_answer_that_is_wrong_is_told_and_stops_a_run_that_expects_another() {
+    let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+    let (_, found) = look(ITEMS, missing);
+    let told = "before the run 'GET /item/${item}' was sent once, as the first user sends it, and \
+                failed: status 404, which is an error";
+    assert_eq!(found.unwrap().notes, [told]);
+    let expects = |what: &str| {
+        let step = format!("get = '/item/${{item}}'\nexpect = {{ {what} }}");
+        let text = ITEMS.replace("get = '/item/${item}'", &step);
+        let (_, found) = look(&text, HELLO);
+        found.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let wrong = |why: &str| {
+        Err(format!(
+            "the answer before the run is not the expected one: 'GET /item/${{item}}': {why}"
+        ))
+    };
+    assert_eq!(expects("status = 201"), wrong("status 200 instead of 201"));
+    assert_eq!(
+        expects("length = 7"),
+        wrong("5 bytes of content instead of 7")
+    );
+    assert_eq!(expects("status = 200, length = 5"), Ok(()));
+}
+
+#[test]
+fn nothing_is_looked_at_that_may_change_something() {
+    let post = ITEMS.replacen("get", "post", 1);
+    assert_eq!(look(&post, HELLO).0, [""; 0]);
+    let visitors = "cookies = true\n[[step]]\nget = '/'\n[[step]]\nget = '/mine'";
+    assert_eq!(look(visitors, HELLO).0, ["GET / HTTP/1.1"]);
 }

@@ -27,7 +27,8 @@ pub struct Reference {
     pub headers: Vec<(String, String)>,
     /// How the content is framed: `length`, `chunked`, `close` or `none`.
     pub framing: String,
-    /// Whether two fetches differed; the check then falls back to what is stable.
+    /// Whether two fetches differed, or each user asks for something else; the check then falls back
+    /// to what is stable.
     pub dynamic: bool,
     /// What is checked in the end, in words.
     pub checked: String,

@@ -8,6 +8,7 @@ use model::Outcome;
 use crate::support::need;
 use crate::support::nginx::{Nginx, per_connection};
 use crate::support::process::{Run, triathlon};
+use crate::support::stub::{Next, RIGHT, Stub, send};
 use crate::support::wait_until;
 use crate::tls::{Files, https};
 
@@ -56,6 +57,26 @@ fn check(run: &Run, count: u64) {
     assert_eq!(outcomes.total(), count, "{run:#?}");
 }
 
+/// What the first user asks first is asked before the run, and a wrong answer ends it.
+#[test]
+fn a_wrong_first_answer_is_told_before_the_run() {
+    let server = Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    });
+    let script = "
+        [variables]
+        id = { counter = 7 }
+        [[step]]
+        get = '/item/${id}'
+        expect = { status = 201 }
+    ";
+    run(&server.url(), script, "-n 9 -c 1")
+        .expect_code(1)
+        .expect_complaint(&["status 200 instead of 201"]);
+    assert_eq!(server.requests(), 1);
+}
+
 #[test]
 fn users_log_in_over_each_protocol() {
     let Some([nginx]) = need("sessions::users_log_in_over_each_protocol", ["nginx"]) else {
@@ -93,7 +114,11 @@ fn users_log_in_over_each_protocol() {
             false => server.url(""),
         };
         let flags = format!("{flags} -n 120 -c 3 -t 1 --timeout 10s");
-        check(&run(&url, USERS, &flags).expect_measured(), 120);
+        let run = run(&url, USERS, &flags).expect_measured();
+        check(&run, 120);
+        let first = run.trial().record.classes.remove(0).reference;
+        let first = first.expect("what the first user asks is asked before the run");
+        assert_eq!((first.status, first.length), (200, 13), "{first:?}");
         let mut counts = BTreeSet::new();
         let mut users = BTreeSet::new();
         for line in server.quit_and_list() {
@@ -140,7 +165,8 @@ fn paths_of_users_reach_origin_over_http3() {
         60,
     );
     let read = || fs::read_to_string(served.path().join("log")).expect("a log");
-    wait_until("the log is whole", || read().lines().count() == 60);
+    // One of them was asked before the run.
+    wait_until("the log is whole", || read().lines().count() == 61);
     let log = read();
     for (item, length) in [(1, 3), (2, 3), (3, 5)] {
         let asked = format!("\"GET /item-{item}?seen={length} HTTP/3.0\" 200 {length}");
