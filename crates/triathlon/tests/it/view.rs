@@ -67,6 +67,35 @@ fn at_one(kind: &str, script: &std::path::Path, words: &str) -> String {
 }
 
 #[test]
+fn what_is_drawn_fits_a_small_terminal() {
+    let Some([script, _]) = need("what_is_drawn_fits_a_small_terminal", ["script", "stty"]) else {
+        return;
+    };
+    let server = Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    });
+    let own = program();
+    let words = format!(
+        "stty cols 25 rows 4; {own} load {} -c 2 -d 2500ms --warmup 0s",
+        server.url()
+    );
+    let mut command = Command::new(script);
+    command.args(["-qec", &words, "/dev/null"]);
+    command.env("LC_ALL", "C.UTF-8").env("TERM", "xterm");
+    let run = Running::start(&mut command).finish().expect_measured();
+    let (drawn, _) = run.stdout.rsplit_once("\x1b[J").expect("it is erased");
+    assert!(drawn.contains("measuring   1.00 s"), "{run:#?}");
+    for one in drawn.split("\x1b[J").skip(1) {
+        let lines = one.split('\x1b').next().unwrap_or_default();
+        let lines: Vec<&str> = lines.split('\n').map(str::trim_end).collect();
+        assert!(lines.len() <= 4, "{lines:#?}");
+        let fits = |line: &&str| line.chars().count() < 25;
+        assert!(lines.iter().all(fits), "{lines:#?}");
+    }
+}
+
+#[test]
 fn nothing_is_drawn_at_a_terminal_that_has_only_lines() {
     let name = "nothing_is_drawn_at_a_terminal_that_has_only_lines";
     let Some([script]) = need(name, ["script"]) else {

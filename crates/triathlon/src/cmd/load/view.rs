@@ -21,8 +21,8 @@ use crate::out;
 const PAST: usize = 120;
 /// Where values begin, and where their pictures do.
 const COLUMNS: [usize; 2] = [12, 30];
-/// Of a terminal that does not say how wide it is.
-const WIDTH: usize = 80;
+/// Of a terminal that does not say how large it is: columns and rows.
+const SIZE: [usize; 2] = [80, 24];
 /// From low to high.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -33,6 +33,7 @@ pub(super) struct View {
     /// Threads that make the load in this process; none where others make it.
     workers: Option<u32>,
     width: usize,
+    height: usize,
     /// The terminal shows more than ASCII.
     has_pictures: bool,
     phase: Phase,
@@ -81,16 +82,20 @@ impl View {
         if !out::draws() {
             return None;
         }
-        let width = terminal_size::terminal_size_of(std::io::stderr());
-        let width = width.map_or(WIDTH, |(columns, _)| usize::from(columns.0));
-        Some(Self::with(stop, workers(), width, speaks_utf8()))
+        Some(Self::with(stop, workers(), SIZE, speaks_utf8()))
     }
 
-    fn with(stop: Stop, workers: Option<u32>, width: usize, has_pictures: bool) -> Self {
+    fn with(
+        stop: Stop,
+        workers: Option<u32>,
+        [width, height]: [usize; 2],
+        has_pictures: bool,
+    ) -> Self {
         Self {
             stop,
             workers,
             width,
+            height,
             has_pictures,
             phase: Phase::Reference,
             past: VecDeque::with_capacity(PAST),
@@ -109,18 +114,27 @@ impl View {
     pub(super) fn notice(&mut self, notice: &Notice) {
         let cpu = clock::process_cpu().unwrap_or_default();
         self.hear(notice, clock::monotonic(), cpu);
-        out::progress(self.draw());
+        self.show();
     }
 
     /// Agents are in this phase.
     pub(super) fn enter(&mut self, phase: Phase) {
         self.phase = phase;
-        out::progress(self.draw());
+        self.show();
     }
 
     /// Agents told of an interval.
     pub(super) fn hear_agents(&mut self, interval: &Interval) {
         self.add_agents(interval);
+        self.show();
+    }
+
+    /// Draws what fits the terminal as large as it is now.
+    fn show(&mut self) {
+        if let Some((columns, rows)) = terminal_size::terminal_size_of(std::io::stderr()) {
+            self.width = usize::from(columns.0);
+            self.height = usize::from(rows.0);
+        }
         out::progress(self.draw());
     }
 
@@ -210,7 +224,7 @@ impl View {
         format!("\r{up}\x1b[J")
     }
 
-    /// Each fits the width of the terminal.
+    /// As many as the terminal has rows for, each of which fits its width.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.head()];
         if let Some(last) = self.past.back() {
@@ -231,50 +245,54 @@ impl View {
                 }
             };
             lines.push(self.line(p99, &time(last.p99), past().map(|one| ns(one.p99))));
-            lines.push(format!(
-                "{:<first$}{} of {}, over {} connections",
-                "failed",
-                self.failed,
-                self.failed + self.right,
-                self.connections,
-                first = COLUMNS[0]
-            ));
+            let of = format!("{} of {}", self.failed, self.failed + self.right);
+            let over = format!("{of}, over {} connections", self.connections);
+            lines.push(self.fitting("failed", &[over, of, self.failed.to_string()]));
             if let Some(missing) = self.missing.as_ref().filter(|names| !names.is_empty()) {
-                let names = missing.join(", ");
-                lines.push(format!("{:<1$}{names}", "missing", COLUMNS[0]));
+                let count = format!("{} agents", missing.len());
+                lines.push(self.fitting("missing", &[missing.join(", "), count]));
             }
-            lines.extend(self.headroom());
+            lines.push(self.headroom());
         }
-        let fits = |line: String| line.chars().take(self.width.saturating_sub(1)).collect();
-        lines.into_iter().map(fits).collect()
+        lines.into_iter().flatten().take(self.height).collect()
+    }
+
+    /// `name` and the first of `told`, from long to short, that fits the width. None where none
+    /// does: half a number reads as another one.
+    fn fitting(&self, name: &str, told: &[String]) -> Option<String> {
+        let first = COLUMNS[0];
+        let mut lines = told.iter().map(|told| format!("{name:<first$}{told}"));
+        lines.find(|line| line.chars().count() < self.width)
     }
 
     /// The phase, and how far it is.
-    fn head(&self) -> String {
+    fn head(&self) -> Option<String> {
         let Phase::Measurement = self.phase else {
-            return format!("{:?} ...", self.phase);
+            let line = format!("{:?} ...", self.phase);
+            return Some(line.chars().take(self.width.saturating_sub(1)).collect());
         };
-        let (done, told) = match self.stop {
+        let (done, now, all) = match self.stop {
             Stop::DurationNs(window) => (
                 self.end.as_s_f64() / window.as_s_f64().max(1e-9),
-                format!("{} of {window}", self.end),
+                self.end.to_string(),
+                window.to_string(),
             ),
             Stop::Count(count) => {
                 let ended = self.right + self.failed;
                 #[expect(clippy::cast_precision_loss, reason = "a picture")]
                 let done = ended as f64 / count.max(1) as f64;
-                (done, format!("{ended} of {count}"))
+                (done, ended.to_string(), count.to_string())
             }
         };
-        let head = format!("{:<1$}{told}", "measuring", COLUMNS[0]);
+        let head = self.fitting("measuring", &[format!("{now} of {all}"), now])?;
         let room = self.width.saturating_sub(COLUMNS[1] + 1);
         if !self.has_pictures || head.chars().count() >= COLUMNS[1] || room < LEVELS.len() {
-            return head;
+            return Some(head);
         }
         let full = (0..room).filter(|cell| (index(*cell) + 0.5) / index(room) < done);
         let full = full.count();
         let (full, rest) = ("█".repeat(full), "░".repeat(room - full));
-        format!("{head:<0$}{full}{rest}", COLUMNS[1])
+        Some(format!("{head:<0$}{full}{rest}", COLUMNS[1]))
     }
 
     /// A value with those before it as a picture, from 0 to the highest of them.
@@ -283,11 +301,11 @@ impl View {
         name: &str,
         value: &str,
         past: impl DoubleEndedIterator<Item = Option<f64>>,
-    ) -> String {
-        let [first, second] = COLUMNS;
-        let line = format!("{name:<first$}{value}");
+    ) -> Option<String> {
+        let second = COLUMNS[1];
+        let line = self.fitting(name, &[value.to_owned()])?;
         if !self.has_pictures || line.chars().count() >= second {
-            return line;
+            return Some(line);
         }
         let room = self.width.saturating_sub(second + 1);
         let mut shown: Vec<Option<f64>> = past.rev().take(room).collect();
@@ -300,17 +318,14 @@ impl View {
         };
         let picture: String = shown.iter().map(|value| value.map_or(' ', level)).collect();
         let line = format!("{line:<second$}{picture}");
-        line.trim_end().to_owned()
+        Some(line.trim_end().to_owned())
     }
 
     /// What the generator has left of its CPUs: without it, what is measured is the generator.
     fn headroom(&self) -> Option<String> {
-        let left = (1.0 - self.busy?) * 100.0;
-        let first = COLUMNS[0];
-        Some(format!(
-            "{:<first$}{left:.0} % of the generator's CPUs",
-            "headroom"
-        ))
+        let left = format!("{:.0} %", (1.0 - self.busy?) * 100.0);
+        let of = format!("{left} of the generator's CPUs");
+        self.fitting("headroom", &[of, left])
     }
 }
 
@@ -361,7 +376,7 @@ mod tests {
 
     fn ten_seconds(width: usize, has_pictures: bool) -> View {
         let stop = Stop::DurationNs(Span::from_s(10));
-        View::with(stop, Some(2), width, has_pictures)
+        View::with(stop, Some(2), [width, 24], has_pictures)
     }
 
     #[test]
@@ -378,10 +393,38 @@ mod tests {
         assert!(lines.iter().all(|line| line.is_ascii()), "{lines:#?}");
         assert_eq!(lines[0], "measuring   5.00 s of 10.0 s");
         assert_eq!(lines[1], "right per s 0");
-        let mut narrow = ten_seconds(20, true);
-        let lines = after(&mut narrow, 5);
-        assert!(lines.iter().all(|line| line.chars().count() < 20));
-        assert_eq!(lines.len(), 6);
+    }
+
+    /// What has no room is left out as a whole: half a number would read as another one.
+    #[test]
+    fn a_small_terminal_shows_whole_numbers_or_none() {
+        let shown = |width: usize, height: usize| {
+            let mut view = View::with(Stop::Count(1_234_567), Some(2), [width, height], true);
+            after(&mut view, 5);
+            view.right = 1_234_000;
+            view.lines()
+        };
+        let expected = [
+            "measuring   1234010",
+            "right per s 0",
+            "median      -",
+            "p99         -",
+            "failed      10 of 1234010",
+            "headroom    25 %",
+        ];
+        assert_eq!(shown(26, 8), expected);
+        assert_eq!(shown(26, 3), expected[..3]);
+        assert_eq!(shown(25, 8)[4], "failed      10");
+        let fewer = ["right per s 0", "median      -", "p99         -"];
+        assert_eq!(shown(14, 8), fewer);
+        for width in 0..100 {
+            for height in 0..10 {
+                let lines = shown(width, height);
+                assert!(lines.len() <= height, "{width} x {height}: {lines:#?}");
+                let fits = |line: &String| line.chars().count() < width;
+                assert!(lines.iter().all(fits), "{width} x {height}: {lines:#?}");
+            }
+        }
     }
 
     /// Each drawing covers the one before, and the last leaves nothing.
@@ -449,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_run_of_a_count_says_how_many_there_were() {
-        let mut view = View::with(Stop::Count(10_000), None, 60, false);
+        let mut view = View::with(Stop::Count(10_000), None, [60, 24], false);
         let lines = after(&mut view, 4);
         assert_eq!(lines[0], "measuring   6006 of 10000");
         assert_eq!(lines[4], "failed      6 of 6006, over 64 connections");
