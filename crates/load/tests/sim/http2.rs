@@ -234,6 +234,39 @@ fn a_reset_is_that_of_one_stream() {
     });
 }
 
+/// A stream of which nothing more comes times out, however much comes on the others.
+#[test]
+fn a_stream_that_stalls_times_out_beside_streams_that_are_answered() {
+    type Answer = fn(u32) -> Option<Vec<u8>>;
+    let stalled: [Answer; 3] = [
+        |_| None,
+        |id| Some(frame(HEADERS, END_HEADERS, id, b"\x88\x0f\x0d\x015")),
+        |id| {
+            let head = frame(HEADERS, END_HEADERS, id, b"\x88\x0f\x0d\x015");
+            Some([head, frame(0, 0, id, b"he")].concat())
+        },
+    ];
+    where_kernels_never_fail(|| {
+        for file in loops() {
+            for (stalled, told) in stalled.into_iter().zip(["no answer", "0 bytes", "2 bytes"]) {
+                let mut number = 0;
+                let server = server(&[], move |id| {
+                    number += 1;
+                    let answer = match number {
+                        10 => stalled(id),
+                        _ => Some(hello(id)),
+                    };
+                    answer.map(Reply::new)
+                });
+                let record = simulate(file.clone(), 4, server);
+                check(&record, &[(Outcome::Ok, 99), (Outcome::Timeout, 1)]);
+                let example = &record.examples[0];
+                assert!(example.text.contains(told), "{}", example.text);
+            }
+        }
+    });
+}
+
 /// What stands behind the last stream of a GOAWAY asks again, on another connection, and none is
 /// charged.
 #[test]
