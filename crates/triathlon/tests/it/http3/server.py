@@ -10,7 +10,7 @@ import sys
 
 from aioquic import tls
 from aioquic.asyncio import QuicConnectionProtocol, serve
-from aioquic.h3.connection import H3Connection
+from aioquic.h3.connection import ErrorCode, H3Connection
 from aioquic.h3.events import HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import HandshakeCompleted
@@ -18,6 +18,8 @@ from aioquic.quic.packet import QuicErrorCode, QuicFrameType
 from cryptography.x509.oid import NameOID
 
 FILES = {b"/small": b"7 bytes", b"/large": b"x" * 300_000}
+# As /small, byte by byte and without the last one.
+SLOW = {b"/reset", b"/stall"}
 
 
 CA = sys.argv[4] if len(sys.argv) > 4 else None
@@ -67,15 +69,29 @@ class Server(QuicConnectionProtocol):
         for event in self.http.handle_event(event):
             if not isinstance(event, HeadersReceived):
                 continue
-            content = FILES[dict(event.headers)[b":path"]]
+            path = dict(event.headers)[b":path"]
+            content = FILES[b"/small" if path in SLOW else path]
             head = [
                 (b":status", b"200"),
                 (b"server", b"aioquic"),
                 (b"content-length", b"%d" % len(content)),
             ]
             self.http.send_headers(event.stream_id, head)
+            if path in SLOW:
+                asyncio.ensure_future(self.answer_slowly(event.stream_id, path, content))
+                continue
             self.http.send_data(event.stream_id, content, end_stream=True)
         self.transmit()
+
+    async def answer_slowly(self, stream, path, content):
+        """A byte now and then, but not the last one; then a reset, or nothing."""
+        for byte in content[:-1]:
+            self.http.send_data(stream, bytes([byte]), end_stream=False)
+            self.transmit()
+            await asyncio.sleep(0.03)
+        if path == b"/reset":
+            self._quic.reset_stream(stream, ErrorCode.H3_INTERNAL_ERROR)
+            self.transmit()
 
 
 async def main():

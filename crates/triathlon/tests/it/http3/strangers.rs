@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use model::Outcome;
+
 use super::{LARGE, LOOPS, all_of_them_right, all_right, files};
 use crate::support::process::{Running, load};
 use crate::support::{need, needs_python, reserve_apart, wait_until};
@@ -60,6 +62,54 @@ fn load_and_aioquic_agree() {
         }
         running.signal("TERM");
     }
+}
+
+/// A body that comes slowly and then ends with a reset is one failure, and one that never ends
+/// times out; what else the connection carries is answered.
+#[test]
+fn a_body_without_an_end_is_one_failure() {
+    let name = "http3::strangers::a_body_without_an_end_is_one_failure";
+    let Some(mut python) = needs_aioquic(name) else {
+        return;
+    };
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    let (running, port) = start_aioquic(&mut python, &certificates, &["at once".as_ref()]);
+    let flags = format!(
+        "-n 60 -c 1 -t 1 -m 4 --warmup 0s --http3 --weights 5,1 {}",
+        certificates.trust()
+    );
+    let measured = |target: &str, flags: &str| {
+        let url = format!("https://127.0.0.1:{port}/small");
+        let other = format!("https://127.0.0.1:{port}/{target}");
+        let trial = load(&url, &format!("{other} {flags}")).trial();
+        let [small, other] = trial.record.classes.as_slice() else {
+            panic!("{:?}", trial.record.classes);
+        };
+        let [small, other] = [small.outcomes, other.outcomes];
+        assert_eq!(small.total() + other.total(), 60);
+        assert!(other.total() > 0);
+        (trial, small, other)
+    };
+    let (trial, small, reset) = measured("reset", &format!("{flags} --timeout 20s"));
+    let examples = &trial.record.examples;
+    assert_eq!(small[Outcome::Ok], small.total(), "{examples:?}");
+    assert_eq!(reset[Outcome::Read], reset.total(), "{examples:?}");
+    assert!(
+        examples[0].text.contains("H3_INTERNAL_ERROR"),
+        "{examples:?}"
+    );
+    let connections = &trial.record.total.connections;
+    assert_eq!((connections.established, connections.broken), (1, 0));
+    let (trial, small, stalled) = measured("stall", &format!("{flags} --timeout 500ms"));
+    let examples = &trial.record.examples;
+    assert!(small[Outcome::Ok] > 0, "{examples:?}");
+    assert_eq!(stalled[Outcome::Ok], 0, "{examples:?}");
+    assert!(stalled[Outcome::Timeout] > 0, "{examples:?}");
+    let of = |outcome| examples.iter().find(|one| one.outcome == outcome);
+    let told = of(Outcome::Timeout).map_or("", |one| one.text.as_str());
+    assert!(told.contains("6 bytes of content had come"), "{examples:?}");
+    running.signal("TERM");
 }
 
 /// aioquic with the certificate of "site", and its port.
