@@ -138,7 +138,8 @@ pub(crate) struct Args {
     )]
     follow: Option<u32>,
 
-    /// How long the same load runs before anything counts [default: 1s; 0 with --requests]
+    /// How long the same load runs before anything counts [default: 1s; 0 with --requests or
+    /// --stages, longer with --connect-rate]
     #[arg(long, value_name = "TIME")]
     warmup: Option<Span>,
 
@@ -176,7 +177,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     sources: Sources,
 
-    /// The seed of random arrivals
+    /// The seed of what is drawn at random: arrivals, requests by weight, what users do and know,
+    /// the order of source addresses, kinds of handshakes, which requests end a connection
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = zero_or_more::<u64>())]
     pub(super) seed: u64,
 
