@@ -15,7 +15,7 @@ pub enum Came {
     Met,
     /// It was not.
     Missed,
-    /// The generator could not send at that rate: it says nothing of the server.
+    /// It was not, and the generator or the machine was the limit: it says nothing of the server.
     Spoilt,
 }
 
@@ -25,7 +25,7 @@ impl Came {
         match self {
             Self::Met => "met",
             Self::Missed => "missed",
-            Self::Spoilt => "the generator could not send it",
+            Self::Spoilt => "void, the generator or the machine was the limit",
         }
     }
 }
@@ -48,13 +48,13 @@ pub enum Answer {
         /// Of so many.
         fresh: u32,
     },
-    /// The generator could not send more than about this: the capacity is at least the rate that
-    /// met the objective, if there is one.
+    /// The generator or the machine was the limit: the capacity is at least the rate that met the
+    /// objective, if there is one.
     GeneratorLimit {
         /// It met the objective, in one trial or more.
         #[serde(rename = "lower_per_1000_s")]
         lower: Option<Rate>,
-        /// The generator could not send at this rate.
+        /// The rate at which it was.
         #[serde(rename = "failed_per_1000_s")]
         failed: Rate,
     },

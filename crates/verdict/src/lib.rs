@@ -31,7 +31,9 @@ mod settings_tests;
 pub use cause::void;
 pub use check::Check;
 pub use checks::WAITED;
-pub use judge::{SET, is_about_likeness, is_bound, is_disturbance, judge, judge_set, judge_shares};
+pub use judge::{
+    SET, is_about_likeness, is_bound, is_disturbance, is_spoilt, judge, judge_set, judge_shares,
+};
 pub use set::TrialSet;
 
 /// All rules, in the order of the catalogue.

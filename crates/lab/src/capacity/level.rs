@@ -74,12 +74,12 @@ pub enum Ending<L> {
         /// That.
         lower: L,
     },
-    /// The generator was the limit: the capacity is at least what met the objective, if anything
-    /// did.
+    /// The generator or the machine was the limit: the capacity is at least what met the
+    /// objective, if anything did.
     GeneratorLimit {
         /// It met the objective, in one trial or more.
         lower: Option<L>,
-        /// The generator was the limit with this.
+        /// The load at which it was.
         failed: L,
     },
     /// Nothing meets the objective, not even this.

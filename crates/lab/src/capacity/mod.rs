@@ -5,7 +5,8 @@
 //! load until one misses the objective; longer ones, several at each load, halve what is between a
 //! load that meets it and one that does not, until both are near each other. Then the lower one is
 //! tried afresh, so that no luck of the search is published: a load that fails then is not met
-//! either. The answer is an interval. Where the generator is the limit, it ends and says so.
+//! either. The answer is an interval. A trial that something other than the server spoilt is made
+//! again; where that happens three times in a row, the search ends and says so.
 
 mod level;
 
@@ -59,7 +60,7 @@ impl<L> Settings<L> {
 
 /// The share of trials at one rate that may miss the objective (RFC 9971: the goal exceed ratio).
 const EXCEED: f64 = 0.5;
-/// So many trials in a row that the generator spoilt are its limit.
+/// So many trials in a row that something other than the server spoilt end the search.
 const SPOILT_MAX: u32 = 3;
 
 /// Of what the plan asked, so much must have been sent; what is missing says who was the limit.
@@ -88,9 +89,10 @@ pub struct Weighed {
     pub status: Status,
 }
 
-/// What came of a trial. Where the objective was missed and the generator was the limit, it says
-/// nothing of the server: in an open loop where not all was sent that was due, and not for want of
-/// a connection; in a closed one where the verdict says so.
+/// What came of a trial. Where the objective was missed and something other than the server was the
+/// limit, it says nothing of the server: where the verdict says so, or where in an open loop not
+/// all was sent that was due, and not for want of a connection. Wrong answers that miss it alone
+/// are the server's all the same.
 #[expect(clippy::cast_precision_loss, reason = "counts stay below 2^53")]
 pub fn weigh(trial: &Trial, objective: &[Threshold]) -> Weighed {
     let record = &trial.record;
@@ -101,12 +103,12 @@ pub fn weigh(trial: &Trial, objective: &[Threshold]) -> Weighed {
     let is_empty = is_open && record.total.due == 0;
     let holds = |one: &Judged| one.met || (is_empty && one.value.is_none());
     let is_met = thresholds.iter().all(holds) && (sent_all || !is_open);
-    let is_ours = match is_open {
-        true => !sent_all && record.late_time.sum() > record.blocked_time.sum(),
-        false => trial.verdict.generator_limited,
-    };
+    let is_late = is_open && !sent_all && record.late_time.sum() > record.blocked_time.sum();
+    let mut conditions = objective.iter();
+    let is_wrong = conditions.any(|one| one.is_missed_by_wrong_answers(record));
+    let is_spoilt = !is_wrong && (is_late || verdict::is_spoilt(&trial.verdict));
     Weighed {
-        came: match (is_met, is_ours) {
+        came: match (is_met, is_spoilt) {
             (true, _) => Came::Met,
             (false, true) => Came::Spoilt,
             (false, false) => Came::Missed,

@@ -1,3 +1,4 @@
+use model::finding::{Claim, Finding, Severity};
 use model::random::Random;
 
 use super::*;
@@ -190,6 +191,89 @@ fn connections_are_found_as_rates_are() {
     assert_eq!(find(500, 100), Ending::Enough { lower: most });
     let lowest = Connections(1);
     assert_eq!(find(0, 100), Ending::Nothing { lowest });
+}
+
+/// What spoils a trial is not counted against the server: a p99 that is missed because the
+/// generator was late or the hypervisor took the CPU. A set-up that is so in every trial is no
+/// excuse, and neither are answers that are wrong.
+#[test]
+fn a_trial_that_something_other_than_the_server_spoilt_says_nothing_against_it() {
+    let check = |trial: &Trial, objective: &str, rule: &str, claim: Claim, severity: Severity| {
+        let mut trial = trial.clone();
+        trial.verdict.findings = vec![Finding {
+            rule: rule.to_owned(),
+            name: String::new(),
+            severity: [(claim, severity)].into(),
+            evidence: BTreeMap::new(),
+            threshold: BTreeMap::new(),
+            say: String::new(),
+            fix: Vec::new(),
+            source: String::new(),
+        }];
+        weigh(&trial, &[objective.parse().unwrap()]).came
+    };
+    let (open, closed) = (model::fixture::open(), model::fixture::closed());
+    let (latency, capacity) = (Claim::Latency, Claim::Capacity);
+    let (late, met) = ("p(99)<1us", "p(99)<1s");
+    for rule in ["GEN-01", "GEN-03", "GEN-07", "CPU-01", "CPU-08"] {
+        let of_open = |objective, severity| check(&open, objective, rule, latency, severity);
+        assert_eq!(of_open(late, Severity::Invalid), Came::Spoilt, "{rule}");
+        assert_eq!(of_open(late, Severity::Suspect), Came::Missed, "{rule}");
+        assert_eq!(of_open(met, Severity::Invalid), Came::Met, "{rule}");
+        let of_closed = check(&closed, late, rule, capacity, Severity::Invalid);
+        assert_eq!(of_closed, Came::Spoilt, "{rule}");
+        let beside = check(&open, late, rule, Claim::Comparison, Severity::Invalid);
+        assert_eq!(beside, Came::Missed, "{rule}");
+    }
+    for rule in ["GEN-06", "GEN-14", "HTTP-01", "SRV-02", "TCP-03", "STA-01"] {
+        let came = check(&open, late, rule, latency, Severity::Invalid);
+        assert_eq!(came, Came::Missed, "{rule}");
+    }
+    // No lateness makes an answer wrong, and no answer comes in time where nobody sends.
+    let failed = |outcome: model::Outcome| {
+        let mut trial = open.clone();
+        trial.record.total.outcomes[outcome] += 5_000;
+        check(&trial, "errors<1%", "CPU-08", latency, Severity::Invalid)
+    };
+    assert_eq!(failed(model::Outcome::Status), Came::Missed);
+    assert_eq!(failed(model::Outcome::Timeout), Came::Spoilt);
+    assert_eq!(failed(model::Outcome::Shed), Came::Spoilt);
+    assert_eq!(failed(model::Outcome::Ok), Came::Met);
+}
+
+/// However trials are spoilt, there is an end: two of three are made again, and no third.
+#[test]
+fn trials_that_are_spoilt_have_an_end() {
+    let mut number = 0;
+    let (answer, steps) = search(settings(1_000), |rate| {
+        number += 1;
+        if number % 3 == 0 {
+            came(rate <= 5_000.0)
+        } else {
+            Came::Spoilt
+        }
+    });
+    assert!(matches!(answer, Answer::Between { .. }), "{answer:?}");
+    let few = Settings {
+        trials_max: 20,
+        ..settings(1_000)
+    };
+    let mut number = 0;
+    let (answer, of_few) = search(few, |_| {
+        number += 1;
+        if number % 3 == 0 {
+            Came::Met
+        } else {
+            Came::Spoilt
+        }
+    });
+    assert!(matches!(answer, Answer::Undecided { .. }), "{answer:?}");
+    assert!(steps.len() < 240 && of_few.len() == 20, "{}", steps.len());
+    let (answer, all) = search(settings(1_000), |_| Came::Spoilt);
+    let failed = Rate::per_second(1_000);
+    let lower = None;
+    assert_eq!(answer, Answer::GeneratorLimit { lower, failed });
+    assert_eq!(all.len(), 3);
 }
 
 /// A window in which nothing was due has missed nothing, but a rate it did not reach it did not.

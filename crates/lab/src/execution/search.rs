@@ -115,9 +115,9 @@ fn nothing(answer: &Answer) -> String {
     let per_second = |rate: Rate| words::rate(rate.as_per_second_f64());
     match *answer {
         Answer::GeneratorLimit { failed, .. } => format!(
-            "its capacity was not found: the generator could not send {}/s, and no trial at a \
-             lower rate met the objective; give the generator more CPUs, or the load more \
-             connections",
+            "its capacity was not found: the generator or the machine was the limit at {}/s, and \
+             no trial at a lower rate met the objective; give the generator more CPUs, or the \
+             load more connections, and let nothing else run",
             per_second(failed)
         ),
         Answer::Nothing { lowest } => {

@@ -124,7 +124,8 @@ impl Fake {
         record.achieved_rate = rate.min(capacity).as_per_second_f64();
         (record.total.due, record.total.sent) = (100, 100);
         if rate > capacity {
-            record.total.outcomes[Outcome::Timeout] = 100;
+            // It refuses them, so that no other work on this machine is the reason.
+            record.total.outcomes[Outcome::Status] = 100;
         }
         let is_open = plan.arrivals.rate().is_some();
         if is_open && self.sends.is_some_and(|most| rate > Rate::per_second(most)) {

@@ -99,6 +99,22 @@ impl Threshold {
         }
     }
 
+    /// Whether wrong answers alone miss it, whatever became of the other exchanges: nobody who was
+    /// late made an answer wrong.
+    pub fn is_missed_by_wrong_answers(&self, record: &Record) -> bool {
+        if self.what != What::Errors {
+            return false;
+        }
+        let (outcomes, never) = self.outcomes(record);
+        let ended = outcomes.total() - outcomes[Outcome::Unfinished] + never;
+        let wrong = [Outcome::Protocol, Outcome::Status, Outcome::Content];
+        let wrong: u64 = wrong.iter().map(|outcome| outcomes[*outcome]).sum();
+        ended > 0
+            && !self
+                .operator
+                .holds(number(wrong) / number(ended), self.bound)
+    }
+
     /// Whether it asks for right answers, so many or more: a higher load gives these sooner, so it
     /// is no limit of a load.
     pub const fn asks_for_load(&self) -> bool {
@@ -168,16 +184,13 @@ impl Threshold {
             let times = self.times(time, record)?;
             return statistic.of(&times).map(Span::as_us_f64);
         }
-        let (mut right, mut outcomes, mut never) =
-            (record.total.right_in_it(), record.total.outcomes, 0);
+        let mut right = record.total.right_in_it();
         if let Some(name) = &self.request {
             let classes = of_name(record, name);
             classes.clone().next()?;
-            right = classes.clone().map(Class::right_in_it).sum();
-            outcomes = OutcomeCounts::default();
-            classes.for_each(|class| outcomes.merge(&class.outcomes));
-            never = never_begun(record, name);
+            right = classes.map(Class::right_in_it).sum();
         }
+        let (outcomes, never) = self.outcomes(record);
         let seconds = record.window.as_s_f64();
         match self.what {
             What::Count => Some(number(right)),
@@ -185,6 +198,16 @@ impl Threshold {
             What::Errors => errors(&outcomes, never),
             What::Time(..) => None,
         }
+    }
+
+    /// How the exchanges ended that it is about, and how many of them never began.
+    fn outcomes(&self, record: &Record) -> (OutcomeCounts, u64) {
+        let Some(name) = &self.request else {
+            return (record.total.outcomes, 0);
+        };
+        let mut outcomes = OutcomeCounts::default();
+        of_name(record, name).for_each(|class| outcomes.merge(&class.outcomes));
+        (outcomes, never_begun(record, name))
     }
 }
 

@@ -97,7 +97,9 @@ impl Searched<'_> {
         }];
         let limited = count(|answer| matches!(answer, Answer::GeneratorLimit { .. }));
         if limited > 0 {
-            said.push(format!("the generator was the limit in {limited}"));
+            said.push(format!(
+                "the generator or the machine was the limit in {limited}"
+            ));
         }
         let open = count(|answer| matches!(answer, Answer::Undecided { .. }));
         if open > 0 {

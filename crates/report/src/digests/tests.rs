@@ -726,7 +726,7 @@ fn a_searched_capacity_is_told_with_its_interval() {
         table.contains("between,p(99)<5ms and errors<0.1%,10000,10200"),
         "{table}"
     );
-    // Where the generator was the limit once, nobody knows the upper end.
+    // Where the generator or the machine was the limit once, nobody knows the upper end.
     trials[0].context.search.as_mut().unwrap().answer = Answer::GeneratorLimit {
         lower: Some(Rate::per_second(9_000)),
         failed: Rate::per_second(18_000),
@@ -736,7 +736,7 @@ fn a_searched_capacity_is_told_with_its_interval() {
     assert_eq!(found[0].interval(), "at least 9,000/s");
     assert_eq!(
         found[0].rests_on(),
-        "6 searches; the generator was the limit in 1"
+        "6 searches; the generator or the machine was the limit in 1"
     );
     let bounds = run.digests().iter().filter(|digest| digest.is_bound);
     assert_eq!(bounds.count(), 1);

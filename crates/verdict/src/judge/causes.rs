@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::finding::{Claim, Finding, Severity};
+use model::finding::{Claim, Finding, Severity, Verdict};
 use serde_json::json;
 
 use crate::check::Judgement;
@@ -74,6 +74,25 @@ fn take_over(cause: &mut Finding, of_it: Vec<Finding>) -> (Vec<String>, Vec<Find
 /// Whether `rule` tells who else had the CPUs: what it forbids is forbidden for that reason alone.
 pub fn is_disturbance(rule: &str) -> bool {
     CAUSES.iter().any(|(cause, _)| *cause == rule)
+}
+
+/// Rules about what the generator, its machine or the way to the server did while a trial was made.
+/// What is so in every trial, such as CPUs that both sides share, is not among them: a repetition
+/// would not help, and the verdict of the answer says it.
+const NOT_THE_SERVER: [&str; 14] = [
+    "GEN-01", "GEN-02", "GEN-03", "GEN-04", "GEN-05", "GEN-07", "GEN-12", "GEN-17", "TCP-01",
+    "LNK-01", "CPU-01", "CPU-08", "MEM-01", "MEM-02",
+];
+
+/// Whether `verdict` forbids to say what the server can do, because of what something other than
+/// the server did: a missed objective then says nothing of the server.
+pub fn is_spoilt(verdict: &Verdict) -> bool {
+    let forbids = |finding: &Finding| {
+        let mut claims = [Claim::Capacity, Claim::Latency].iter();
+        claims.any(|claim| finding.severity.get(claim) == Some(&Severity::Invalid))
+    };
+    let mut findings = verdict.findings.iter();
+    findings.any(|finding| NOT_THE_SERVER.contains(&finding.rule.as_str()) && forbids(finding))
 }
 
 /// Whether something that is neither generator nor server disturbed a trial that makes `claims`:

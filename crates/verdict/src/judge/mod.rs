@@ -13,8 +13,8 @@ use crate::checks;
 use crate::set::{Entry, Peers, TrialSet};
 
 pub(crate) use agents::judged;
-pub use causes::is_disturbance;
 pub(crate) use causes::is_disturbed;
+pub use causes::{is_disturbance, is_spoilt};
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
 pub const SET: &str = "24";

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::path::Path;
 
 use anyhow::Context as _;
-use lab::capacity::{self, Came, Connections, Ending, Level, Search, Settings, Weighed};
+use lab::capacity::{self, Connections, Ending, Level, Search, Settings, Weighed};
 use model::plan::{Arrivals, Plan, PlanFile, Stop};
 use model::units::{Rate, Span};
 use model::{Trial, Verdict};
@@ -59,13 +59,14 @@ trait Searched: Level {
     /// The plan `file` with this load.
     fn put(self, args: &Args, file: PlanFile) -> PlanFile;
 
-    /// What to do where the generator is the limit.
+    /// What to do where the generator or the machine is the limit.
     const REMEDY: &'static str;
 }
 
 impl Searched for Rate {
     const KEY: &'static str = "rate_per_1000_s";
-    const REMEDY: &'static str = "give it more CPUs (-t, --cpus) or more connections (-c)";
+    const REMEDY: &'static str = "give the generator more CPUs (-t, --cpus) or more connections \
+                                  (-c), and let nothing else run";
 
     fn words(self) -> String {
         format!("{}/s", words::rate(self.as_per_second_f64()))
@@ -86,7 +87,8 @@ impl Searched for Rate {
 
 impl Searched for Connections {
     const KEY: &'static str = "connections";
-    const REMEDY: &'static str = "give it more CPUs (-t, --cpus)";
+    const REMEDY: &'static str =
+        "give the generator more CPUs (-t, --cpus), and let nothing else run";
 
     fn words(self) -> String {
         words::plural(u64::from(self.0), "connection")
@@ -248,7 +250,7 @@ impl Maker<'_> {
                 "{} for {}{afresh}: {}",
                 step.load.words(),
                 step.duration,
-                came_words::<L>(weighed.came)
+                weighed.came.words()
             ));
             search.tell(weighed.came);
             fastest = match step.duration.cmp(&fastest.0) {
@@ -278,14 +280,6 @@ impl Maker<'_> {
             true => Exit::Interrupted,
             false => exit_of(ending, found.verdict),
         })
-    }
-}
-
-/// What came of a trial, for whoever watches.
-fn came_words<L: Searched>(came: Came) -> &'static str {
-    match came {
-        Came::Spoilt if L::KEY == Connections::KEY => "the generator was the limit",
-        came => came.words(),
     }
 }
 
@@ -387,7 +381,8 @@ fn said<L: Searched>(ending: Ending<L>, objective: &str, count: usize) -> String
             lower.words()
         ),
         Ending::GeneratorLimit { lower, failed } => format!(
-            "not found: the generator was the limit at {}; {} met {objective}{pad}{}",
+            "not found: the generator or the machine was the limit at {}; {} met \
+             {objective}{pad}{}",
             failed.words(),
             seen(lower),
             L::REMEDY
@@ -410,5 +405,85 @@ fn exit_of<L>(ending: Ending<L>, verdict: &Verdict) -> Exit {
         Ending::Between { .. } | Ending::Enough { .. } => Exit::Done,
         Ending::Nothing { .. } => Exit::Threshold,
         Ending::GeneratorLimit { .. } | Ending::Undecided { .. } => Exit::Invalid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::finding::{Claim, ClaimVerdict, Status};
+
+    use super::*;
+
+    /// A verdict of which the claim of a search is worth that.
+    fn worth(status: Status) -> Verdict {
+        let claim = ClaimVerdict {
+            status,
+            ..ClaimVerdict::default()
+        };
+        Verdict {
+            status,
+            claims: [(Claim::Latency, claim)].into(),
+            ..Verdict::default()
+        }
+    }
+
+    #[test]
+    fn a_search_that_the_generator_ends_says_so_and_is_no_answer() {
+        let rate = Rate::per_second;
+        let check = |lower: Option<Rate>, seen: &str| {
+            let ending = Ending::GeneratorLimit {
+                lower,
+                failed: rate(32_000),
+            };
+            let text = said(ending, "p(99)<5ms", 8);
+            let expected = format!(
+                "not found: the generator or the machine was the limit at 32,000/s; {seen} met \
+                 p(99)<5ms\n            give the generator more CPUs (-t, --cpus) or more \
+                 connections (-c), and let nothing else run"
+            );
+            assert_eq!(text, expected);
+            assert_eq!(exit_of(ending, &worth(Status::Valid)), Exit::Invalid);
+            let written = answer(ending, false);
+            assert_eq!(written["kind"], "generator_limit");
+            assert_eq!(written["failed_per_1000_s"], 32_000_000);
+            assert_eq!(
+                written["lower_per_1000_s"].as_u64(),
+                lower.map(Rate::as_per_1000_s)
+            );
+        };
+        check(Some(rate(16_000)), "16,000/s");
+        check(None, "nothing");
+        let ending = Ending::GeneratorLimit {
+            lower: Some(Connections(8)),
+            failed: Connections(16),
+        };
+        let text = said(ending, "errors<1%", 8);
+        assert!(
+            text.starts_with(
+                "not found: the generator or the machine was the limit at 16 connections; 8 \
+                 connections met errors<1%"
+            ) && !text.contains("(-c)"),
+            "{text}"
+        );
+        assert_eq!(exit_of(ending, &worth(Status::Valid)), Exit::Invalid);
+    }
+
+    #[test]
+    fn an_answer_counts_unless_its_verdict_leaves_nothing_of_it() {
+        let found = Ending::Between {
+            lower: Connections(8),
+            upper: Connections(9),
+            fresh_met: 5,
+            fresh: 5,
+        };
+        let lowest = Connections(1);
+        for (status, exits) in [
+            (Status::Valid, [Exit::Done, Exit::Threshold]),
+            (Status::Invalid, [Exit::Invalid, Exit::Invalid]),
+        ] {
+            assert_eq!(exit_of(found, &worth(status)), exits[0]);
+            let nothing = Ending::Nothing { lowest };
+            assert_eq!(exit_of(nothing, &worth(status)), exits[1]);
+        }
     }
 }
