@@ -3,7 +3,7 @@
 use model::plan::{Arrivals, PlanFile};
 use model::record::Record;
 use model::units::{Rate, Span};
-use sys::reactor::sim::{Log, Service};
+use sys::reactor::sim::{Log, Service, SimServer};
 
 use crate::harness::{at, count, hello, ms, open, s, simulate, where_kernels_never_fail};
 use crate::scripts::script;
@@ -30,34 +30,42 @@ fn check_against_log(told: &str, record: &Record, log: &Log) {
     }
 }
 
-/// A server that works on one request at a time and logs how long each was in it: what the
-/// generator shows is that, at a tenth, a half and four fifths of its capacity, whatever the law of
-/// its work, and where it freezes every ten seconds.
+/// Laws of a server's work, of a millisecond in the mean.
+const LAWS: [(&str, Service); 4] = [
+    ("constant", Service::Constant(ms(1))),
+    ("exponential", Service::Exponential(ms(1))),
+    (
+        "two values",
+        Service::TwoValued(Span::from_us(500), Span::from_us(10_500)),
+    ),
+    (
+        "heavy tail",
+        Service::HeavyTailed(Span::from_us(333), ms(50)),
+    ),
+];
+
+/// Each law of a server that works on one request at a time and logs how long each was in it: as it
+/// is, and where it freezes every ten seconds.
+fn with_each_law(check: impl Fn(&str, SimServer, &Log)) {
+    for (law, service) in LAWS {
+        for freezes in [false, true] {
+            let log = Log::default();
+            let mut server = hello(service).one_at_a_time().logging(&log);
+            if freezes {
+                server = server.frozen(at(s(2)), ms(300)).frozen(at(s(12)), ms(300));
+            }
+            check(&format!("{law}, freezes: {freezes}"), server, &log);
+        }
+    }
+}
+
+/// What the generator shows is what such a server logs, at a tenth, a half and four fifths of its
+/// capacity.
 #[test]
 fn quantiles_are_those_of_the_servers_own_log() {
     where_kernels_never_fail(|| {
-        let laws = [
-            ("constant", Service::Constant(ms(1))),
-            ("exponential", Service::Exponential(ms(1))),
-            (
-                "two values",
-                Service::TwoValued(Span::from_us(500), Span::from_us(10_500)),
-            ),
-            (
-                "heavy tail",
-                Service::HeavyTailed(Span::from_us(333), ms(50)),
-            ),
-        ];
-        for ((law, service), freezes) in
-            laws.into_iter().flat_map(|law| [(law, false), (law, true)])
-        {
-            for rate in [100, 500, 800] {
-                let told = format!("{law} at {rate}/s, freezes: {freezes}");
-                let log = Log::default();
-                let mut server = hello(service).one_at_a_time().seeded(rate).logging(&log);
-                if freezes {
-                    server = server.frozen(at(s(2)), ms(300)).frozen(at(s(12)), ms(300));
-                }
+        for rate in [100, 500, 800] {
+            with_each_law(|law, server, log| {
                 let plan = PlanFile {
                     arrivals: Arrivals::Poisson {
                         rate_per_1000_s: Rate::per_second(rate),
@@ -66,10 +74,39 @@ fn quantiles_are_those_of_the_servers_own_log() {
                     seed: rate,
                     ..open(5_000, rate, s(20))
                 };
-                let record = simulate(plan, server);
+                let told = format!("{law}, {rate}/s");
+                let record = simulate(plan, server.seeded(rate));
                 assert_eq!(record.blocked_time.max(), Some(Span::ZERO), "{told}");
-                check_against_log(&told, &record, &log);
-            }
+                check_against_log(&told, &record, log);
+            });
+        }
+    });
+}
+
+/// The same of users who come at a rate, each for one visit with two requests, however long others
+/// wait.
+#[test]
+fn quantiles_of_users_who_come_are_those_of_the_servers_own_log() {
+    where_kernels_never_fail(|| {
+        for rate in [50, 250, 400] {
+            with_each_law(|law, server, log| {
+                let text = format!(
+                    "user_rate = {rate}\n[[step]]\nget = '/a'\n[[step]]\nwait = 'exp:20ms'\n\
+                     [[step]]\nget = '/b'\n"
+                );
+                let plan = PlanFile {
+                    timeout: s(100),
+                    seed: rate,
+                    ..count(5_000, 10_000)
+                };
+                let mut plan = script(&text)(plan);
+                plan.seat_users();
+                let told = format!("{law}, {rate} users/s");
+                let record = simulate(plan, server.seeded(rate));
+                let users = record.users.as_ref().expect("they come");
+                assert_eq!(users.waited, Some(0), "{told}: each found a place");
+                check_against_log(&told, &record, log);
+            });
         }
     });
 }
