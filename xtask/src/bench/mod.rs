@@ -175,7 +175,7 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "users",
-        "the same of users who follow a script, once",
+        "the same of users who follow a script, who stay or come at a rate, once",
         truth::users,
     ),
     (

@@ -150,29 +150,75 @@ fn print_start(law: &Law, percent: u32, spin: &str) {
     print!("  {:<28} {share:>14} {spin:>7}", law.name);
 }
 
-/// Users who follow a script, as many as ask for shares of what the server gives.
+/// How users ask: the two requests of a visit, and how long they wait between and behind them.
+struct Visit {
+    name: &'static str,
+    /// Whether they come at a rate, each for one visit, or stay.
+    comes: bool,
+}
+
+const VISITS: [Visit; 2] = [
+    Visit {
+        name: "users who stay",
+        comes: false,
+    },
+    Visit {
+        name: "users who come at a rate",
+        comes: true,
+    },
+];
+
+impl Visit {
+    /// The script of users who ask `rate` times per second together.
+    fn script(&self, rate: f64) -> String {
+        let come = match self.comes {
+            true => format!("user_rate = {:.0}\n\n", rate / 2.0),
+            false => String::new(),
+        };
+        let last = match self.comes {
+            true => "",
+            false => "\n[[step]]\nwait = \"exp:8ms\"\n",
+        };
+        format!(
+            "{come}[[step]]\nget = \"/\"\n\n[[step]]\nwait = \"exp:8ms\"\n\n[[step]]\nname = \
+             \"other\"\nget = \"/other\"\n{last}"
+        )
+    }
+
+    /// How many there are, or how many places for those who come.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 1 and some thousand"
+    )]
+    fn users(&self, rate: f64, law: &Law) -> u32 {
+        match self.comes {
+            true => law.connections,
+            // A request and the wait behind it take 10 ms together.
+            false => (rate / 100.0).clamp(1.0, 10_000.0) as u32,
+        }
+    }
+}
+
+/// Users who follow a script and ask for shares of what the server gives: as many as that takes, or
+/// as come for a visit. Whoever comes makes a connection first, of which the server does not know.
 pub(super) fn users(setting: &Setting) -> Result<()> {
     let program = known::compile(&setting.site)?;
     begin();
-    let steps = "[[step]]\nget = \"/\"\n\n[[step]]\nwait = \"exp:8ms\"\n\n[[step]]\nname = \
-                 \"other\"\nget = \"/other\"\n\n[[step]]\nwait = \"exp:8ms\"\n";
-    let script = super::ways::write(setting, "steps.toml", steps)?;
     let mut tally = Tally::default();
     let law = &LAWS[1];
-    for percent in [10, 50, 80] {
-        for (spin, floor) in SPINS {
-            let server = Known::start(&program, setting.server_cpu, &law.arguments())?;
-            // A request and the wait behind it take 10 ms together.
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "between 1 and some thousand"
-            )]
-            let count = (law.capacity() * f64::from(percent) / 1e4).clamp(1.0, 10_000.0) as u32;
-            let task = task(setting, &server, count, law.rounds);
-            let measured = measured(setting, &task, &["--script", &script, "--spin", spin])?;
-            print_start(law, percent, spin);
-            tally.compare(&measured, &server.noted()?.1, floor);
+    for visit in &VISITS {
+        println!("  {}", visit.name);
+        for percent in [10, 50, 80] {
+            let rate = law.capacity() * f64::from(percent) / 100.0;
+            let script = super::ways::write(setting, "steps.toml", &visit.script(rate))?;
+            for (spin, floor) in SPINS {
+                let server = Known::start(&program, setting.server_cpu, &law.arguments())?;
+                let task = task(setting, &server, visit.users(rate, law), law.rounds);
+                let measured = measured(setting, &task, &["--script", &script, "--spin", spin])?;
+                print_start(law, percent, spin);
+                tally.compare(&measured, &server.noted()?.1, floor);
+            }
         }
     }
     tally.print();
