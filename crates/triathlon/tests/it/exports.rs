@@ -1,5 +1,6 @@
 //! What a run writes for other programs, and the searches that it can make.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -344,21 +345,47 @@ fn read_metrics(page: &str) -> Vec<(&str, &str, f64)> {
     samples
 }
 
+/// What the search with `flags` finds, up to the attempt whose answer is an interval and `is_near`:
+/// on a machine with other work a search may end in another way, or lower.
+#[track_caller]
+fn searched(
+    url: &str,
+    flags: &str,
+    is_near: impl Fn(&serde_json::Value) -> bool,
+) -> serde_json::Value {
+    let mut others = Vec::new();
+    for seed in 1..=5 {
+        let flags = format!("{flags} --seed {seed} --json -");
+        let words = ["load", url].into_iter().chain(flags.split(' '));
+        let run = Running::start(&mut command(words))
+            .finish()
+            .expect_one_of(&[0, 3, 4]);
+        let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let answer = &found["answer"];
+        if answer["kind"] == "between" && is_near(answer) {
+            return found;
+        }
+        others.push(format!("seed {seed}: {answer}"));
+    }
+    panic!("no such interval in five searches: {others:#?}");
+}
+
 /// A server that has so many answers to give per second and refuses the others, by a bucket of
-/// four: more than that rate cannot be met, however fast the machine is.
+/// twenty: more than that rate cannot be met, however fast the machine is.
 #[test]
 fn a_capacity_is_an_interval_below_what_the_server_gives() {
     let name = "a_capacity_is_an_interval_below_what_the_server_gives";
     let Some([]) = need(name, []) else { return };
     const GIVES: f64 = 200.0;
-    let bucket = Arc::new(Mutex::new((4.0_f64, Instant::now())));
+    const BUCKET: f64 = 20.0;
+    let bucket = Arc::new(Mutex::new((BUCKET, Instant::now())));
     let server = Stub::start_raw(move |mut stream, _| {
         // The first answer on a connection is free, so that every trial has its reference.
         let mut is_free = true;
         while read_head(&mut stream).is_some() {
             let mut bucket = bucket.lock().expect("nobody panicked");
             let gained = bucket.1.elapsed().as_secs_f64() * GIVES;
-            *bucket = ((bucket.0 + gained).min(4.0), Instant::now());
+            *bucket = ((bucket.0 + gained).min(BUCKET), Instant::now());
             if std::mem::take(&mut is_free) || bucket.0 >= 1.0 {
                 bucket.0 = (bucket.0 - 1.0).max(0.0);
                 send(&mut stream, RIGHT);
@@ -370,27 +397,25 @@ fn a_capacity_is_an_interval_below_what_the_server_gives() {
             }
         }
     });
-    let url = server.url();
-    let flags = "--capacity errors<2% -d 400ms --warmup 0s -c 4 -t 1 --json -";
-    let words = ["load", &url].into_iter().chain(flags.split(' '));
-    let run = Running::start(&mut command(words))
-        .finish()
-        .expect_one_of(&[0, 3, 4]);
-    let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let flags = "--capacity errors<2% -d 400ms --warmup 0s -c 4 -t 1";
+    let bounds = |answer: &serde_json::Value| {
+        let rate = |key: &str| answer[key].as_f64().expect("a rate") / 1e3;
+        (rate("lower_per_1000_s"), rate("upper_per_1000_s"))
+    };
+    // Whoever is late sends what is due at once, and the bucket carries a tenth of a second.
+    let is_near = |answer: &serde_json::Value| bounds(answer).0 >= GIVES / 2.0;
+    let found = searched(&server.url(), flags, is_near);
     let trials = found["trials"].as_array().expect("a list");
-    assert!(trials.len() > 10, "{run:#?}");
-    if found["answer"]["kind"] == "between" {
-        let rate = |key: &str| found["answer"][key].as_f64().expect("a rate") / 1e3;
-        let (lower, upper) = (rate("lower_per_1000_s"), rate("upper_per_1000_s"));
-        assert!(
-            lower < upper && upper <= lower * 1.02 + 0.01,
-            "{lower} to {upper}"
-        );
-        // In 0.4 s the bucket gives 80, the four that were in it and one to each of four
-        // connections, and 2 % may fail.
-        assert!(lower <= 88.0 / 0.4 * 1.03, "{lower} to {upper}");
-        assert_eq!(found["answer"]["fresh"], 5);
-    }
+    assert!(trials.len() > 10, "{trials:#?}");
+    let (lower, upper) = bounds(&found["answer"]);
+    assert!(
+        lower < upper && upper <= lower * 1.02 + 0.01,
+        "{lower} to {upper}"
+    );
+    // In 0.4 s the bucket gives 80, the twenty that were in it and one to each of four connections,
+    // and 2 % may fail.
+    assert!(lower <= 104.0 / 0.4 * 1.03, "{lower} to {upper}");
+    assert_eq!(found["answer"]["fresh"], 5);
 }
 
 /// Whoever has waited long enough is told what the search knows by then.
@@ -411,20 +436,32 @@ fn a_search_that_is_interrupted_tells_what_it_knows() {
     assert!(flat.contains("a closed loop reached"), "{run:#?}");
 }
 
-/// A server that refuses whoever comes while five others are there: more connections than that do
+/// A server that refuses whoever came while five others are there: more connections than that do
 /// not meet the objective.
 #[test]
 fn a_capacity_in_connections_is_found() {
     let name = "a_capacity_in_connections_is_found";
     let Some([]) = need(name, []) else { return };
-    let here = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    // Who is there, by when they came.
+    let here = Arc::new(Mutex::new((0_u64, BTreeSet::new())));
     let server = Stub::start_raw(move |mut stream, _| {
-        use std::sync::atomic::Ordering::SeqCst;
-        let is_late = here.fetch_add(1, SeqCst) >= 5;
+        let number = {
+            let mut here = here.lock().expect("nobody panicked");
+            here.0 += 1;
+            let number = here.0;
+            here.1.insert(number);
+            number
+        };
         // The first two answers on a connection are free, so that every trial has its reference.
         let mut free = 2;
         while read_head(&mut stream).is_some() {
-            if free > 0 || !is_late {
+            let before = here
+                .lock()
+                .expect("nobody panicked")
+                .1
+                .range(..number)
+                .count();
+            if free > 0 || before < 5 {
                 send(&mut stream, RIGHT);
             } else {
                 send(
@@ -434,27 +471,20 @@ fn a_capacity_in_connections_is_found() {
             }
             free -= i32::from(free > 0);
         }
-        here.fetch_sub(1, SeqCst);
+        here.lock().expect("nobody panicked").1.remove(&number);
     });
-    let url = server.url();
     let flags = "--capacity errors<2% --capacity-of connections -c 40 -d 100ms --warmup 0s -t 1";
-    let words = ["load", &url].into_iter().chain(flags.split(' '));
-    let run = Running::start(&mut command(words.chain(["--json", "-"])))
-        .finish()
-        .expect_one_of(&[0, 3, 4]);
-    let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let lower = |answer: &serde_json::Value| answer["lower_connections"].as_u64();
+    // Who closed a moment ago may still be counted by that server, but nobody more gets in.
+    let found = searched(&server.url(), flags, |answer| lower(answer) >= Some(3));
+    assert!(lower(&found["answer"]) <= Some(5), "{found:#?}");
+    assert_eq!(found["answer"]["fresh"], 5);
     let trials = found["trials"].as_array().expect("a list");
     assert!(
         trials
             .iter()
             .all(|trial| trial["connections"].as_u64() <= Some(40))
     );
-    // Who closed a moment ago may still be counted by that server, but nobody more gets in.
-    if found["answer"]["kind"] == "between" {
-        let lower = found["answer"]["lower_connections"].as_u64();
-        assert!(lower <= Some(5), "{run:#?}");
-        assert_eq!(found["answer"]["fresh"], 5);
-    }
     let server = right();
     let url = server.url();
     let flags = "--capacity errors<2% --capacity-of connections -c 3 -d 400ms --warmup 0s -t 1";
