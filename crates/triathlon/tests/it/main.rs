@@ -68,6 +68,7 @@ mod split;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
 mod targets;
+mod thresholds;
 mod timekeeping;
 mod tls;
 mod tools;

@@ -293,6 +293,11 @@ impl Nginx {
         }
     }
 
+    /// Gives it another file to serve.
+    pub(crate) fn put(&self, name: &str, content: &[u8]) {
+        fs::write(self.folder.path().join("www").join(name), content).expect("a file");
+    }
+
     pub(crate) fn url(&self, file: &str) -> String {
         format!("http://{}/{file}", self.address)
     }
