@@ -360,3 +360,23 @@ fn a_time_without_connections_is_told_with_its_start_and_length() {
         }
     });
 }
+
+/// The connection that was idle for longest is asked first: as many arrivals as there are
+/// connections go over each of them once, and those after them over all of them again.
+#[test]
+fn each_idle_connection_is_asked_before_one_is_asked_again() {
+    where_kernels_never_fail(|| {
+        let plan = PlanFile {
+            samples: 1_000,
+            ..open(50, 100, s(1))
+        };
+        let record = simulate(plan, hello(Service::Constant(ms(1))));
+        assert_eq!(record.total.outcomes[Outcome::Ok], 100);
+        assert_eq!(connections(&record).established, 50);
+        let mut samples = record.samples;
+        samples.sort_unstable_by_key(|one| one.due_ns);
+        let first = samples.iter().map(|one| one.connect_ns.is_some());
+        let expected: Vec<bool> = (0..100).map(|arrival| arrival < 50).collect();
+        assert_eq!(first.collect::<Vec<_>>(), expected);
+    });
+}
