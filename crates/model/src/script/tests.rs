@@ -401,3 +401,68 @@ fn a_mistake_in_what_is_taken_has_its_line() {
         "belong to requests",
     );
 }
+
+/// The texts in backticks of the right column of the table about k6.
+fn words_for_k6() -> Vec<String> {
+    let page = include_str!("../../../../docs/script.md");
+    let (_, table) = page.split_once("| in k6 | here |\n").unwrap();
+    let rows = table.lines().skip(1).take_while(|row| row.starts_with('|'));
+    let mut words = Vec::new();
+    for row in rows {
+        let cell = row.trim_end_matches('|').rsplit_once("| ").unwrap().1;
+        words.extend(cell.split('`').skip(1).step_by(2).map(str::to_owned));
+    }
+    words
+}
+
+/// The script that shows what such words mean. A key alone is one that another row shows with its
+/// value, or is given one here.
+fn shown_by(words: &str) -> String {
+    let step = |keys: &str| format!("[[step]]\nget = '/'\n{keys}\n");
+    let variable = |source: &str| format!("[variables]\nx = {{ {source} }}\n{}", step(""));
+    match words {
+        "body" => "[[step]]\npost = '/'\nbody = 'x'".to_owned(),
+        "body_file" => "[[step]]\npost = '/'\nbody_file = 'form.txt'".to_owned(),
+        "headers" => step("headers = [['Accept', 'text/html']]"),
+        "Content-Type" => step("headers = [['Content-Type', 'text/html']]"),
+        "name" => step("name = 'x'"),
+        "[variables]" => variable("list = ['a']"),
+        "csv" => variable("csv = 'users.csv'"),
+        "list" => variable("list = ['a', 'b']"),
+        "once = true" => variable("counter = 1, once = true"),
+        "user_rate" => format!("user_rate = 5\n{}", step("")),
+        "user_stages" => format!("user_stages = '1s:5'\n{}", step("")),
+        "cookies = true" => format!("cookies = true\n{}", step("")),
+        "[[step.branch]]" => "[[step]]\n[[step.branch]]\nstep = [{ get = '/' }]".to_owned(),
+        "parts = [...]" => "[[step]]\nparts = [{ get = '/a' }]".to_owned(),
+        "environment = \"NAME\"" => variable("environment = 'KEY'"),
+        source if source.starts_with('{') => step(&format!("take = {{ x = {source} }}")),
+        source if source.starts_with("counter") => variable(source),
+        ask if ask.starts_with("get ") || ask.starts_with("post ") => format!("[[step]]\n{ask}"),
+        ask if ask.starts_with("request ") => format!("[[step]]\n{ask}"),
+        wait if wait.starts_with("wait ") => format!("[[step]]\n{wait}\n{}", step("")),
+        keys => step(keys),
+    }
+}
+
+#[test]
+fn what_the_table_for_users_of_k6_says_can_be_written() {
+    let all = words_for_k6();
+    let (flags, keys): (Vec<&String>, Vec<&String>) =
+        all.iter().partition(|words| words.starts_with('-'));
+    assert!(keys.len() > 25 && flags.len() >= 4, "{all:?}");
+    for words in keys {
+        let text = shown_by(words);
+        if let Err(mistake) = parse(&text) {
+            panic!("{words}: {mistake}\n{text}");
+        }
+    }
+    for flag in flags {
+        let Some((_, condition)) = flag.split_once(" '") else {
+            continue;
+        };
+        let read = condition.trim_end_matches('\'');
+        let read = read.parse::<crate::threshold::Threshold>();
+        assert!(read.is_ok(), "{flag}: {read:?}");
+    }
+}

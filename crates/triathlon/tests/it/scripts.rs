@@ -121,15 +121,42 @@ fn the_example_of_the_page_runs() {
     assert!(counts["buy"] < counts["front page"], "{counts:?}");
 }
 
+/// The flags that stand for something of k6 are there.
+#[test]
+fn flags_of_the_table_for_users_of_k6_are_there() {
+    let page = include_str!("../../../../docs/script.md");
+    let (_, table) = page.split_once("| in k6 | here |\n").expect("a table");
+    let rows = table.lines().take_while(|row| row.starts_with('|'));
+    let help = triathlon(["load", "--help"]).expect_code(0).stdout;
+    let words = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+    let flags = words.filter(|words| words.starts_with('-'));
+    let flags: Vec<&str> = flags.filter_map(|words| words.split(' ').next()).collect();
+    assert!(flags.contains(&"-c") && flags.contains(&"--threshold"));
+    for flag in flags {
+        let is_told = |line: &str| {
+            let mut flags = line.trim_start().split([',', ' ', '=']);
+            line.trim_start().starts_with('-') && flags.any(|one| one == flag)
+        };
+        assert!(help.lines().any(is_told), "{flag}: {help}");
+    }
+}
+
 #[test]
 fn a_report_shows_each_step_and_conditions_are_about_one() {
     let served = Served::start(&[("a", b"one"), ("b", b"three")], "");
     let text = "[[step]]\nname = 'first'\nget = '/a'\n[[step]]\nget = '/b'\n";
     let flags = "-n 40 -c 2 -t 1 --threshold {first}:count>=20 --threshold {first}:count<20";
-    let run = run(&served.url("/"), text, flags);
+    let told = run(&served.url("/"), text, flags);
     for words in ["follow a script of 2 requests", "first", "GET /b"] {
-        assert!(run.stdout.contains(words), "{words}: {run:#?}");
+        assert!(told.stdout.contains(words), "{words}: {told:#?}");
     }
+    // One of the conditions fails, and a run that is worth nothing says that first.
+    let told = run(&served.url("/"), text, &format!("{flags} --json -"));
+    let trial = told.trial();
+    let met: Vec<bool> = trial.thresholds.iter().map(|one| one.met).collect();
+    assert_eq!(met, [true, false], "{told:#?}");
+    let code = if trial.verdict.nothing_left() { 3 } else { 4 };
+    told.expect_code(code);
 }
 
 #[test]

@@ -121,6 +121,78 @@ fn users_take_their_steps_where_the_server_has_what_they_name() {
     assert_eq!(script.steps.len(), 3);
 }
 
+/// Steps of each kind.
+const STEPS: &str = r#"
+    user_connections = 3
+    user_rate = 20
+    user_arrivals = "fixed"
+    cookies = true
+
+    [variables]
+    word = { list = ["a", "b"], once = true }
+    count = { random = [1, 3] }
+
+    [[step]]
+    name = "front"
+    get = "/"
+    headers = [["Accept", "text/html"], ["X-Word", "${word}"]]
+    expect = { level = "status", status = 200 }
+    take = { token = { json = "/token" }, more = { header = "Location" } }
+
+    [[step]]
+    parts = [{ get = "/a.css" }, { get = "/b.png", name = "logo" }, { head = "/c" }]
+
+    [[step]]
+    wait = "lognormal:20ms/0.8"
+
+    [[step]]
+    chance = "30%"
+
+    [[step.branch]]
+    weight = 3
+    step = [{ get = "/search?q=${word}" }, { wait = "exp:1s" }]
+
+    [[step.branch]]
+    weight = 7
+
+    [[step.branch.step]]
+    repeat = "1-4"
+
+    [[step.branch.step.step]]
+    name = "item"
+    request = "PURGE /item/${count}"
+    contains = "thank you"
+
+    [[step.branch.step.step]]
+    wait = "uniform:1s-3s"
+
+    [[step]]
+    repeat = 2
+    post = "/cart"
+    body = "item=7&count=${count}"
+    headers = [["Authorization", "Bearer ${token}"]]
+"#;
+
+/// What stands in a script of `load` stands in an experiment, and is the same.
+#[test]
+fn the_steps_of_a_script_are_the_same_in_an_experiment() {
+    let base = "http://127.0.0.1:81/";
+    let alone = &model::script::Alone;
+    let read = model::script::read("script.toml", STEPS, Some(base), alone).unwrap();
+    let in_load = STEPS
+        .replace("[[step", "[[load.step")
+        .replace("[variables]", "[load.variables]");
+    let (head, _) = SESSION.split_once("    ramp =").unwrap();
+    let text = format!("{head}{in_load}");
+    let experiment = experiment::parse("same.toml", &text, &[]).unwrap();
+    let contents = Contents::new(&experiment.workloads()[0], []);
+    let same = experiment.users().script(base, &contents).unwrap();
+    assert_eq!(read.requests.len(), 7);
+    assert_eq!(same.requests, read.requests);
+    assert_eq!(same.steps, read.steps);
+    assert_eq!(same.stages, read.stages);
+}
+
 #[test]
 fn users_come_by_stages_that_are_as_long_as_the_window() {
     let by_stages = "user_stages = [\"10s:=4\", \"30s:=0\"]";
