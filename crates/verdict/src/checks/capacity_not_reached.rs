@@ -29,7 +29,7 @@ pub(crate) static CHECK: Check = Check {
 const STEP_MAX: f64 = 4.0;
 
 fn judge(peers: &Peers<'_>) -> Judgement {
-    if peers.entry.is_open_loop || peers.entry.point.is_none() || peers.entry.is_ceiling() {
+    if peers.entry.is_scheduled || peers.entry.point.is_none() || peers.entry.is_ceiling() {
         return Judgement::NotApplicable;
     }
     let Some(point) = peers.point() else {

@@ -47,7 +47,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
             _ => None,
         })
         .collect();
-    let what = if peers.entry.is_open_loop {
+    let what = if peers.entry.is_scheduled {
         "median response time"
     } else {
         "rate"

@@ -56,7 +56,7 @@ fn judge(peers: &Peers<'_>) -> Judgement {
     if ORDER_BY_CHANCE.severity(1.0 - chance).is_none() {
         return Judgement::Silent;
     }
-    let what = if peers.entry.is_open_loop {
+    let what = if peers.entry.is_scheduled {
         "Response times"
     } else {
         "Rates"
@@ -149,7 +149,7 @@ fn of_server<'a>(
 
 /// What the plan did not set.
 fn value(entry: &Entry) -> Option<f64> {
-    if entry.is_open_loop {
+    if entry.is_scheduled {
         entry.response_mean_us
     } else {
         Some(entry.rate)

@@ -101,7 +101,7 @@ fn number_of<'a>(claim: Claim, peers: &Peers<'_>, point: Option<&'a PointSummary
     };
     match claim {
         Latency => response,
-        Comparison if peers.entry.is_open_loop => response,
+        Comparison if peers.entry.is_scheduled => response,
         Capacity | Comparison => rate,
         Resources => Number {
             name: "CPU time per exchange",

@@ -71,7 +71,8 @@ pub(crate) struct Entry {
     pub(crate) point: Option<Point>,
     /// Whether something spoilt it that is neither generator nor server: it does not count.
     pub(crate) is_void: bool,
-    pub(crate) is_open_loop: bool,
+    /// Whether requests, or users who ask, come by a schedule, whatever the server does.
+    pub(crate) is_scheduled: bool,
     pub(crate) requests_per_connection: Option<u32>,
     /// Whether the plan has connections made anew by age or by chance.
     pub(crate) renews: bool,
@@ -150,7 +151,7 @@ impl Entry {
             claims,
             point: trial.point.clone(),
             is_void: trial.void.is_some(),
-            is_open_loop: trial.plan.is_scheduled(),
+            is_scheduled: trial.plan.is_scheduled(),
             requests_per_connection: trial.plan.requests_per_connection,
             renews: trial.plan.renewal.closes(),
             window: record.window,

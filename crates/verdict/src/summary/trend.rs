@@ -37,9 +37,9 @@ pub(crate) struct Drift {
 }
 
 impl Trend {
-    /// Reads each interval of the window. In a closed loop that is right answers per second; in an
-    /// open loop, where the plan sets the rate, the median response time.
-    pub(crate) fn of(trial: &Trial, is_open_loop: bool) -> Self {
+    /// Reads each interval of the window. In a closed loop that is right answers per second; where
+    /// the plan says when requests or users come, the median response time.
+    pub(crate) fn of(trial: &Trial, is_scheduled: bool) -> Self {
         if !trial.plan.stages.is_empty() {
             return Self::Staged;
         }
@@ -51,7 +51,7 @@ impl Trend {
             .iter()
             // The last one may be cut too short to count.
             .filter(|interval| interval.length * 2 >= usual)
-            .filter_map(|interval| value(interval, is_open_loop))
+            .filter_map(|interval| value(interval, is_scheduled))
             .collect();
         if values.len() < INTERVALS_MIN {
             return Self::TooFew(values.len());
@@ -91,12 +91,12 @@ impl Drift {
     }
 }
 
-fn value(interval: &Interval, is_open_loop: bool) -> Option<f64> {
+fn value(interval: &Interval, is_scheduled: bool) -> Option<f64> {
     let seconds = interval.length.as_s_f64();
     if seconds <= 0.0 {
         return None;
     }
-    if is_open_loop {
+    if is_scheduled {
         let middle = interval.response_time.quantile(0.5)?;
         return Some(middle.as_us_f64());
     }
