@@ -13,12 +13,27 @@ use model::units::{Instant, Span};
 use crate::assembly::BACKLOG_LONGEST;
 use crate::schedule::Schedule;
 
+/// A user who takes a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seated {
+    /// Which place that is.
+    pub(crate) user: u32,
+    /// As the how manyth it takes one.
+    pub(crate) number: u32,
+    /// When it came.
+    pub(crate) came: Instant,
+    /// Since when there has been a place for it.
+    pub(crate) place_since: Instant,
+}
+
 /// Who comes to one worker, and who waits for a place.
 #[derive(Debug)]
 pub(crate) struct Coming {
     schedule: Schedule,
     /// Places that nobody has, the next one last.
     vacant: Vec<u32>,
+    /// Since when nobody has had a place, of as many as there are of those: the longest first.
+    vacant_since: VecDeque<Instant>,
     /// Whether somebody has the place.
     is_taken: Box<[bool]>,
     /// When those came who wait for a place.
@@ -50,6 +65,7 @@ impl Coming {
         Some(Self {
             schedule,
             vacant: (0..count).rev().collect(),
+            vacant_since: vec![Instant::ZERO; count as usize].into(),
             is_taken: vec![false; count as usize].into(),
             waiting: VecDeque::with_capacity(most),
             known: 0,
@@ -93,15 +109,15 @@ impl Coming {
         }
     }
 
-    /// The next of those who wait takes a place, if there is one: which, as the how manyth to take
-    /// one, and when it came.
-    pub(crate) fn sit(&mut self, now: Instant) -> Option<(u32, u32, Instant)> {
+    /// The next of those who wait takes a place, if there is one.
+    pub(crate) fn sit(&mut self, now: Instant) -> Option<Seated> {
         let came = *self.waiting.front()?;
         let Some(user) = self.vacant.pop() else {
             self.told.waiting_most = self.told.waiting_most.max(self.waiting.len() as u64);
             self.note_waiting();
             return None;
         };
+        let place_since = self.vacant_since.pop_front().unwrap_or(now);
         self.waiting.pop_front();
         self.known = self.known.saturating_sub(1);
         self.is_taken[user as usize] = true;
@@ -110,13 +126,19 @@ impl Coming {
         let there = self.told.seated - self.told.left;
         self.told.there_most = self.told.there_most.max(there);
         self.told.wait.record(now.saturating_since(came));
-        Some((user, number, came))
+        Some(Seated {
+            user,
+            number,
+            came,
+            place_since,
+        })
     }
 
-    /// `user` has been through the script.
-    pub(crate) fn leave(&mut self, user: u32) {
+    /// `user` has been through the script, and leaves at `now`.
+    pub(crate) fn leave(&mut self, user: u32, now: Instant) {
         self.is_taken[user as usize] = false;
         self.vacant.push(user);
+        self.vacant_since.push_back(now);
         self.told.left += 1;
     }
 

@@ -34,6 +34,8 @@ pub struct Exchange {
     pub coding: Option<Coding>,
     /// How long the connect took, if it was the first on its connection.
     pub connect: Option<Span>,
+    /// How late we began to make that connection for it, where we could have begun before.
+    pub begun_late: Span,
     /// Which request of the plan it was; none if it never began.
     pub class: Option<u16>,
     /// What went wrong, if anything.
@@ -65,16 +67,18 @@ impl Exchange {
         Some(self.first_byte?.saturating_since(self.sent?))
     }
 
-    /// No connection was free: the server's doing.
+    /// No connection was free, and we did not keep it waiting for one: the server's doing.
     #[inline]
     pub fn blocked_time(&self) -> Span {
-        self.ready - self.due
+        (self.ready - self.due).saturating_sub(self.begun_late)
     }
 
-    /// A connection was free and we had not sent yet: our doing. The verdict reads this one.
+    /// A connection was free and we had not sent yet, or one could have been made and we had not
+    /// begun: our doing. The verdict reads this one.
     #[inline]
     pub fn late_time(&self) -> Option<Span> {
-        self.sent.map(|sent| sent.saturating_since(self.ready))
+        let sent = self.sent?;
+        Some(sent.saturating_since(self.ready) + self.begun_late)
     }
 }
 

@@ -9,6 +9,7 @@ use wire::{Broken, Head, ProtocolError, RequestId, Sink, StreamId};
 
 use crate::exchange::{Cause, Exchange};
 use crate::hooks::Hooks;
+use crate::pool::Making;
 use crate::recorder::Recorder;
 use crate::redirect::is_redirect;
 use crate::request::Requests;
@@ -22,6 +23,8 @@ pub(crate) struct Flight {
     pub(crate) sent: Option<Instant>,
     first_byte: Option<Instant>,
     connect: Option<Span>,
+    /// As an exchange has it.
+    pub(crate) begun_late: Span,
     content: u64,
     /// How that is encoded, once the head of the answer has come.
     coding: Option<Coding>,
@@ -41,20 +44,25 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// One that begins now; `connect` is how long its connection took, if it is the first on it.
+    /// One that begins now; `making` is how its connection was made, if it is the first on it.
     pub(crate) const fn new(
         due: Instant,
         ready: Instant,
         request: RequestId,
         compares: bool,
-        connect: Option<Span>,
+        making: Option<Making>,
     ) -> Self {
+        let (connect, begun_late) = match making {
+            Some(Making { took, late }) => (Some(took), late),
+            None => (None, Span::ZERO),
+        };
         Self {
             due,
             ready,
             sent: None,
             first_byte: None,
             connect,
+            begun_late,
             content: 0,
             coding: None,
             request,
@@ -76,6 +84,7 @@ impl Flight {
         if let Some(since) = hooks.since(place) {
             self.ready = since.ready;
             self.sent = Some(since.sent);
+            self.begun_late = since.begun_late;
         }
     }
 
@@ -122,6 +131,7 @@ impl Flight {
             content: Bytes::new(self.content),
             coding: self.coding,
             connect: self.connect,
+            begun_late: self.begun_late,
             class: Some(self.class()),
             cause: self.cause,
         }

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use model::plan::{self, Plan, Url};
-use model::units::Instant;
+use model::units::{Instant, Span};
 use wire::{Head, Request, RequestId, RequestParts};
 
 use crate::flight::Flight;
@@ -192,6 +192,8 @@ pub(crate) struct Since {
     pub(crate) ready: Instant,
     /// When that was sent.
     pub(crate) sent: Instant,
+    /// How late we began to make a connection for it.
+    pub(crate) begun_late: Span,
 }
 
 /// An exchange that goes on elsewhere.
@@ -253,11 +255,15 @@ impl Follower {
     /// That answer is complete: its exchange waits to go on.
     pub(crate) fn hold(&mut self, place: u32, flight: &Flight) {
         if let (Some(hop), Some(sent)) = (self.coming[place as usize].take(), flight.sent) {
-            let ready = flight.ready;
+            let since = Since {
+                ready: flight.ready,
+                sent,
+                begun_late: flight.begun_late,
+            };
             self.waiting.push_back(Led {
                 due: flight.due,
                 class: flight.class(),
-                since: Since { ready, sent },
+                since,
                 hop,
             });
         }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use model::plan::Think;
 use model::units::{Instant, Span};
 
-use crate::coming::Coming;
+use crate::coming::{Coming, Seated};
 use crate::pages::Begun;
 use crate::random::Random;
 use crate::script::Walks;
@@ -62,6 +62,8 @@ pub(crate) struct Users {
     again: Box<[VecDeque<Again>]>,
     /// By the place of a connection: which request was taken for it last.
     taken: Box<[u16]>,
+    /// Of those who come, since when there has been the place that each has.
+    place_since: Box<[Instant]>,
 }
 
 impl Users {
@@ -79,6 +81,7 @@ impl Users {
             due: Box::default(),
             again: Box::default(),
             taken: Box::default(),
+            place_since: Box::default(),
         }
     }
 
@@ -87,6 +90,10 @@ impl Users {
         let (count, together) = (walks.len(), walks.together());
         Self {
             hosts: u32::try_from(walks.hosts()).unwrap_or(1),
+            place_since: match coming {
+                Some(_) => vec![Instant::ZERO; count].into(),
+                None => Box::default(),
+            },
             coming: coming.map(Box::new),
             ..Self::of_their_own(Habit::Follow(walks), count, each, together)
         }
@@ -118,6 +125,7 @@ impl Users {
                 .map(|_| VecDeque::with_capacity(together))
                 .collect(),
             taken: vec![0; count * each as usize].into(),
+            place_since: Box::default(),
         }
     }
 
@@ -319,7 +327,11 @@ impl Users {
     /// The next of those who wait takes a place, if there is one: the first place of its
     /// connections.
     pub(crate) fn sit(&mut self, now: Instant) -> Option<u32> {
-        let (user, number, came) = self.coming.as_mut()?.sit(now)?;
+        let seated = self.coming.as_mut()?.sit(now)?;
+        let Seated {
+            user, number, came, ..
+        } = seated;
+        self.place_since[user as usize] = seated.place_since;
         if let Habit::Follow(walks) = &mut self.habit {
             walks.sit(user as usize, number);
         }
@@ -340,13 +352,19 @@ impl Users {
         self.coming.as_ref().is_some_and(|all| all.is_vacant(user))
     }
 
-    /// The user with the connection in `place` has been through the script and leaves.
-    pub(crate) fn leave(&mut self, place: u32) {
+    /// Since when the user with the connection in `place` could have asked what was due at `due`.
+    pub(crate) fn could_ask(&self, place: u32, due: Instant) -> Instant {
+        let place_since = self.place_since.get(self.user(place));
+        place_since.map_or(due, |since| due.max(*since))
+    }
+
+    /// The user with the connection in `place` has been through the script and leaves at `now`.
+    pub(crate) fn leave(&mut self, place: u32, now: Instant) {
         let user = place / self.each;
         if let Some(coming) = &mut self.coming
             && !coming.is_vacant(user as usize)
         {
-            coming.leave(user);
+            coming.leave(user, now);
         }
     }
 

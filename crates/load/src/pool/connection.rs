@@ -47,8 +47,8 @@ pub(crate) struct Open<C> {
     pub(crate) client: C,
     /// Since when it has had room for another exchange, if it has.
     pub(crate) free_since: Instant,
-    /// How long the connect took, until the first exchange tells it.
-    pub(crate) connect: Option<Span>,
+    /// How it was made, until the first exchange tells it.
+    pub(crate) making: Option<Making>,
     /// When it was established.
     pub(crate) made: Instant,
     /// Exchanges begun on it.
@@ -72,6 +72,16 @@ pub(crate) struct Open<C> {
     pub(crate) securing_since: Option<Instant>,
 }
 
+/// How a connection was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Making {
+    /// How long the connect took.
+    pub(crate) took: Span,
+    /// How late it was begun, where an exchange waited for it for which it could have been begun
+    /// before.
+    pub(crate) late: Span,
+}
+
 /// A connection whose handshake is under way.
 #[derive(Debug)]
 pub(crate) struct Securing<C> {
@@ -79,8 +89,8 @@ pub(crate) struct Securing<C> {
     pub(crate) client: C,
     /// When the transport was established.
     pub(crate) since: Instant,
-    /// How long the connect took.
-    pub(super) connect: Span,
+    /// How the transport was made.
+    pub(super) making: Making,
     /// As for one that is connecting.
     pub(crate) pending: Option<Instant>,
     /// As for one that is open.
@@ -88,13 +98,13 @@ pub(crate) struct Securing<C> {
 }
 
 impl<C> Open<C> {
-    /// Established at `at`, after `took`.
-    pub(crate) const fn new(key: Key, client: C, at: Instant, took: Span) -> Self {
+    /// Established at `at`.
+    pub(crate) const fn new(key: Key, client: C, at: Instant, making: Making) -> Self {
         Self {
             key,
             client,
             free_since: at,
-            connect: Some(took),
+            making: Some(making),
             made: at,
             requests: 0,
             last: None,
@@ -120,6 +130,19 @@ pub(super) struct Place<C> {
     pub(super) refusals: u32,
     /// Whether it stands in the line of those with room.
     pub(super) in_line: bool,
+    /// Since when it has had no connection.
+    pub(super) absent_since: Instant,
+    /// Whether the next connect is late: it is told when that succeeds.
+    pub(super) overdue: Option<Overdue>,
+}
+
+/// A connect that could have begun before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overdue {
+    /// Since when, but for the time that it stood in the line of those to be made.
+    pub(super) since: Instant,
+    /// When it took its place in that line.
+    pub(super) wanted: Instant,
 }
 
 impl<C> Place<C> {
@@ -128,5 +151,7 @@ impl<C> Place<C> {
         failures: 0,
         refusals: 0,
         in_line: false,
+        absent_since: Instant::ZERO,
+        overdue: None,
     };
 }

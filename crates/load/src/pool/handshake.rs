@@ -52,14 +52,14 @@ impl<C: Client> Pool<C> {
             return;
         };
         self.sources.count(source);
-        let connect = at.saturating_since(asked.unwrap_or(at));
-        recorder.connect_time.record(connect);
+        let making = self.made(place, asked, at);
+        recorder.connect_time.record(making.took);
         recorder.established(at);
         *self.connection(place) = Connection::Securing(Securing {
             key,
             client,
             since: at,
-            connect,
+            making,
             pending,
             is_stalled: false,
         });
@@ -99,7 +99,7 @@ impl<C: Client> Pool<C> {
         recorder.set_open_connections(self.open);
         let kind = securing.client.handshake();
         recorder.secured(at.saturating_since(securing.since), kind);
-        let mut open = Open::new(securing.key, securing.client, at, securing.connect);
+        let mut open = Open::new(securing.key, securing.client, at, securing.making);
         open.is_stalled = securing.is_stalled;
         *self.connection(place) = Connection::Open(open);
         securing.pending
@@ -121,7 +121,7 @@ impl<C: Client> Pool<C> {
         let securing = self.take_securing(place)?;
         self.open += 1;
         recorder.set_open_connections(self.open);
-        let mut open = Open::new(securing.key, securing.client, at, securing.connect);
+        let mut open = Open::new(securing.key, securing.client, at, securing.making);
         open.securing_since = Some(securing.since);
         *self.connection(place) = Connection::Open(open);
         Some(pending)

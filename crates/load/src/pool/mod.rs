@@ -17,8 +17,8 @@ use model::units::{Instant, Span};
 use sys::reactor::{Key, Reactor, Refused};
 use wire::Client;
 
-use self::connection::Place;
-pub(crate) use self::connection::{Connection, Open, Securing};
+pub(crate) use self::connection::{Connection, Making, Open, Securing};
+use self::connection::{Overdue, Place};
 use self::half_closed::Left;
 pub(crate) use self::half_closed::{HALF_CLOSED, HalfClosed};
 use self::hosts::Hosts;
@@ -202,12 +202,24 @@ impl<C: Client> Pool<C> {
 
     /// The connection in `place` is to be made, with an exchange that waits for it or without.
     pub(crate) fn want(&mut self, place: u32, pending: Option<Instant>) {
-        let here = &mut self.places[place as usize].connection;
-        let is_new = !matches!(here, Connection::Waiting { .. });
-        *here = Connection::Waiting { pending };
+        let here = &mut self.places[place as usize];
+        let is_new = !matches!(here.connection, Connection::Waiting { .. });
+        here.connection = Connection::Waiting { pending };
+        here.overdue = None;
         if is_new {
             self.waiting.push_back(place);
         }
+    }
+
+    /// The connection in `place`, of which there is none, is to be made for an exchange that was
+    /// due at `due`. We turn to that now, and could have done so at `since`.
+    pub(crate) fn want_late(&mut self, place: u32, due: Instant, since: Instant, now: Instant) {
+        self.want(place, Some(due));
+        let here = &mut self.places[place as usize];
+        here.overdue = Some(Overdue {
+            since: since.max(here.absent_since),
+            wanted: now,
+        });
     }
 
     /// Whether one more connect may be under way.
@@ -253,6 +265,9 @@ impl<C: Client> Pool<C> {
         recorder.connections_at(now).asked += 1;
         if let Ok(key) = result {
             self.owners[key.index()] = Owner::Connection(place);
+            if let Some(overdue) = &mut self.places[place as usize].overdue {
+                overdue.since += now.saturating_since(overdue.wanted);
+            }
             self.connecting += 1;
             let pending = self.take_pending(place);
             *self.connection(place) = Connection::Connecting {
@@ -296,14 +311,25 @@ impl<C: Client> Pool<C> {
             return None;
         };
         self.sources.count(source);
-        let took = at.saturating_since(asked.unwrap_or(at));
+        let making = self.made(place, asked, at);
         self.connecting -= 1;
         self.open += 1;
         recorder.set_open_connections(self.open);
-        recorder.connect_time.record(took);
+        recorder.connect_time.record(making.took);
         recorder.established(at);
-        *self.connection(place) = Connection::Open(Open::new(key, client, at, took));
+        *self.connection(place) = Connection::Open(Open::new(key, client, at, making));
         pending
+    }
+
+    /// How the connect of `place` went that was handed in when it was `asked` and succeeded at
+    /// `at`.
+    fn made(&mut self, place: u32, asked: Option<Instant>, at: Instant) -> Making {
+        let asked = asked.unwrap_or(at);
+        let overdue = self.places[place as usize].overdue.take();
+        Making {
+            took: at.saturating_since(asked),
+            late: overdue.map_or(Span::ZERO, |overdue| asked.saturating_since(overdue.since)),
+        }
     }
 
     /// The connect of `place` failed, or was given up. Returns the exchange that waited for it.
@@ -341,6 +367,7 @@ impl<C: Client> Pool<C> {
         self.open -= 1;
         recorder.set_open_connections(self.open);
         let before = std::mem::replace(self.connection(place), Connection::Absent);
+        self.places[place as usize].absent_since = at;
         let Connection::Open(open) = before else {
             return None;
         };

@@ -48,6 +48,7 @@ fn exchange(due_ms: u64, ended_ms: u64, cause: Option<Cause>) -> Exchange {
         content: Bytes::new(7),
         coding: None,
         connect: None,
+        begun_late: Span::ZERO,
         class: Some(0),
         cause,
     }

@@ -36,7 +36,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let stream = begun.expect("it had room");
         let behind = next.behind;
         let id = next.form.id();
-        let mut flight = Flight::new(arrival.due, ready, id, hears, open.connect.take());
+        let mut flight = Flight::new(arrival.due, ready, id, hears, open.making.take());
         if let Some(hooks) = &mut self.hooks {
             flight.hook(hooks, place);
         }

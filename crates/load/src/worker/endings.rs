@@ -210,6 +210,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             content: Bytes::ZERO,
             coding: None,
             connect: None,
+            begun_late: since.map_or(Span::ZERO, |since| since.begun_late),
             class,
             cause: Some(cause),
         };

@@ -206,6 +206,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             content: Bytes::ZERO,
             coding: None,
             connect,
+            begun_late: Span::ZERO,
             class: Some(0),
             cause,
         });
@@ -217,7 +218,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             return;
         };
         open.client.finish();
-        let connect = open.connect.take();
+        let connect = open.making.take().map(|making| making.took);
         self.pool.answered(place);
         if let Some(due) = pending {
             let how = Ended {

@@ -250,7 +250,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             flight.sent = Some(at);
             self.recorder.send(at);
             if let Some(split) = &mut self.split {
-                let (due, ready, sent) = (flight.due, flight.ready, at);
+                // What was begun late is late, whether or not there was a connection by then.
+                let ready = flight.ready - flight.begun_late;
+                let (due, sent) = (flight.due, at);
                 split.sent(place, key, Begun { due, ready, sent });
             }
         }
@@ -481,7 +483,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         let stream = begun.expect("it had room");
         let compares = self.requests.begin(class);
-        let mut flight = Flight::new(due, ready, id, compares, open.connect.take());
+        let mut flight = Flight::new(due, ready, id, compares, open.making.take());
         if let Some(hooks) = &mut self.hooks {
             flight.hook(hooks, place);
         }

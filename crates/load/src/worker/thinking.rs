@@ -208,7 +208,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let Some(users) = &mut self.users else {
                 return;
             };
-            users.leave(place);
+            users.leave(place, now);
             for place in users.places(place) {
                 if let Some(open) = self.pool.open(place) {
                     // It is we who close it.
@@ -271,11 +271,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// to ask.
     fn ask_there(&mut self, place: u32, now: Instant) {
         match self.pool.connection(place) {
-            Connection::Absent => {
-                if let Some(due) = self.claim_for_user(place, now) {
-                    self.pool.want(place, Some(due));
-                }
-            }
+            Connection::Absent => self.connect_to_ask(place, now),
             Connection::Open(open) if open.client.free() > 0 => {
                 let free_since = open.free_since;
                 if let Some(due) = self.claim_for_user(place, now) {
@@ -289,6 +285,23 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             | Connection::Open(_)
             | Connection::Securing(_)
             | Connection::Waiting { .. } => {}
+        }
+    }
+
+    /// The connection in `place` is made for what its user asks, if there is something. Where
+    /// it asks something once more we are not late: that was asked before.
+    fn connect_to_ask(&mut self, place: u32, now: Instant) {
+        let asks_again = |users: &Users| users.has_again(place);
+        let asks_again = self.users.as_ref().is_some_and(asks_again);
+        let Some(due) = self.claim_for_user(place, now) else {
+            return;
+        };
+        match self.users.as_ref().filter(|_| !asks_again) {
+            Some(users) => {
+                let since = users.could_ask(place, due);
+                self.pool.want_late(place, due, since, now);
+            }
+            None => self.pool.want(place, Some(due)),
         }
     }
 }

@@ -4,6 +4,7 @@ use model::outcome::Outcome;
 use model::plan::pace::mean_rate;
 use model::plan::{Arrivals, PlanFile, Stop};
 use model::record::UsersRecord;
+use model::units::Span;
 use sys::reactor::sim::{Kernel, Reply, Then};
 
 use crate::harness::{
@@ -125,7 +126,39 @@ fn whoever_finds_no_place_waits_for_one() {
         assert!(text.starts_with("fififi"), "one after the other: {text}");
         let slowest = record.response_time.max().unwrap();
         assert!(slowest > ms(500), "{slowest}");
+        assert!(record.blocked_time.max().unwrap() > ms(500));
+        assert_eq!(record.late_time.max(), Some(ms(0)), "nobody else is late");
     });
+}
+
+/// A generator that wakes up late lets users in late. There is a place for each, and connects take
+/// no time: nothing of that is the server's doing.
+#[test]
+fn a_generator_that_lets_users_in_late_is_late() {
+    let text = VISIT.replace(
+        "[[step]]\n    wait = '10ms'\n    [[step]]\n    get = '/item'",
+        "",
+    );
+    let kernel = Kernel {
+        seed: 5,
+        wait_late: ms(5),
+        ..Kernel::default()
+    };
+    let (server, _) = hearing(|_| Some(Reply::new(HELLO)));
+    let record = simulate_on(kernel, seated(&text, closed(20, s(10))), server);
+    let users = record.users.clone().expect("they come");
+    assert_eq!((users.came, users.waited), (1_000, Some(0)));
+    assert_eq!(
+        record.total.outcomes[Outcome::Ok],
+        1_000,
+        "one request each"
+    );
+    // Every second wait ends late, by half of the 5 ms on average.
+    let late = record.late_time.mean().expect("all were sent");
+    assert!((Span::from_us(900)..ms(2)).contains(&late), "{late}");
+    assert!(record.late_time.max() > Some(ms(4)));
+    let blocked = record.blocked_time.mean().expect("each has one");
+    assert!(blocked < Span::from_us(10), "{blocked}");
 }
 
 #[test]

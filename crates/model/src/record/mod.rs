@@ -263,7 +263,8 @@ pub struct Record {
     pub service_time: Distribution,
     /// Ready − due: no connection was free.
     pub blocked_time: Distribution,
-    /// Sent − ready: the generator's own doing.
+    /// Sent − ready: the generator's own doing. Where a user had no connection yet, how late it
+    /// began to make one belongs here, and not to the blocked time.
     pub late_time: Distribution,
     /// How the name of the host was looked up; none where the plan gives an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,8 @@
 //! At most half of the slowest 1 in 100 can be the latest 1 in 200; the others were less late. So
 //! the lateness of 1 in 200 bounds the generator's part of the 99th percentile. For the median, it
 //! is the lateness of 1 in 4. Where users come at a rate, a request is late from when its user was
-//! ready to ask and had a connection.
+//! ready to ask and had a connection; and where one was to be made first, also from when there was
+//! a place for the user until the generator began to make it.
 
 use model::Span;
 use model::finding::Claim::Latency;
