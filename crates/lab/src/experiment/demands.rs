@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use model::Experiment;
-use model::experiment::{Demand, Network, Placement, Published, RateText};
+use model::experiment::{Demand, Network, Placement, PointName, Published};
 use model::units::Rate;
 use verdict::words;
 
@@ -34,6 +34,29 @@ fn beside(experiment: &Experiment, figure: &Published) -> Result<(), Misnomer> {
     counted("sources", figure.sources, experiment.sources())?;
     placed("placement", figure.placement, experiment)?;
     over("network", figure.network, experiment)
+}
+
+/// Whether there is a point of that name, as far as one can tell key by key. `key` is how the key
+/// of that name is written there.
+fn check_point(
+    experiment: &Experiment,
+    name: &PointName<'_>,
+    key: impl Fn(&str) -> String,
+) -> Result<(), Misnomer> {
+    let servers = experiment.servers().iter().map(|one| one.label.as_str());
+    named(&key("server"), name.server, servers)?;
+    let workloads = experiment.workloads().iter();
+    let workloads = workloads.map(|one| one.name.as_str());
+    named(&key("workload"), name.workload, workloads)?;
+    let workloads = experiment.workloads().iter();
+    let connections = workloads.flat_map(|workload| experiment.connections_of(workload));
+    let connections: BTreeSet<u32> = connections.copied().collect();
+    let connections: Vec<u32> = connections.into_iter().collect();
+    counted(&key("connections"), name.connections, &connections)?;
+    at_rate(&key("rate"), name.rate, experiment.rates())?;
+    counted(&key("sources"), name.sources, experiment.sources())?;
+    placed(&key("placement"), name.placement, experiment)?;
+    over(&key("network"), name.network, experiment)
 }
 
 /// A placement is one of those that there are.
@@ -75,41 +98,13 @@ fn check_one(experiment: &Experiment, demand: &Demand) -> Result<(), Misnomer> {
         let why = "a ratio has two numbers: say with show which ones";
         return Err(wrong("", why.to_owned()));
     }
-    let servers = || experiment.servers().iter().map(|one| one.label.as_str());
-    let workloads = || experiment.workloads().iter().map(|one| one.name.as_str());
-    named("server", demand.server.as_deref(), servers())?;
-    named("against", demand.against.as_deref(), servers())?;
-    named("workload", demand.workload.as_deref(), workloads())?;
-    named(
-        "against_workload",
-        demand.against_workload.as_deref(),
-        workloads(),
-    )?;
+    check_point(experiment, &demand.point(), str::to_owned)?;
+    check_point(experiment, &demand.against(), |key| match key {
+        "server" => "against".to_owned(),
+        key => format!("against_{key}"),
+    })?;
     let rules = verdict::rules().iter().map(|rule| rule.id);
-    named("rule", demand.rule.as_deref(), rules)?;
-    let workloads = experiment.workloads().iter();
-    let connections = workloads.flat_map(|workload| experiment.connections_of(workload));
-    let connections: BTreeSet<u32> = connections.copied().collect();
-    let connections: Vec<u32> = connections.into_iter().collect();
-    counted("connections", demand.connections, &connections)?;
-    counted(
-        "against_connections",
-        demand.against_connections,
-        &connections,
-    )?;
-    counted("sources", demand.sources, experiment.sources())?;
-    counted(
-        "against_sources",
-        demand.against_sources,
-        experiment.sources(),
-    )?;
-    for (key, rate) in [("rate", demand.rate), ("against_rate", demand.against_rate)] {
-        at_rate(key, rate, experiment.rates())?;
-    }
-    placed("placement", demand.placement, experiment)?;
-    placed("against_placement", demand.against_placement, experiment)?;
-    over("network", demand.network, experiment)?;
-    over("against_network", demand.against_network, experiment)
+    named("rule", demand.rule.as_deref(), rules)
 }
 
 /// A name is one of those that there are.
@@ -143,8 +138,8 @@ fn counted(key: &str, given: Option<u32>, axis: &[u32]) -> Result<(), Misnomer> 
 }
 
 /// A rate is one of those that are asked for.
-fn at_rate(key: &str, given: Option<RateText>, axis: &[Rate]) -> Result<(), Misnomer> {
-    let Some(RateText(stranger)) = given.filter(|given| !axis.contains(&given.0)) else {
+fn at_rate(key: &str, given: Option<Rate>, axis: &[Rate]) -> Result<(), Misnomer> {
+    let Some(stranger) = given.filter(|given| !axis.contains(given)) else {
         return Ok(());
     };
     let there = axis

@@ -5,6 +5,45 @@ use serde::{Deserialize, Serialize};
 
 use super::values::RateText;
 use super::{Network, Placement, ServerVariant};
+use crate::units::Rate;
+
+/// Which point of an experiment is meant: its server, workload and load, as far as they are named.
+///
+/// Figures and demands name it by the same keys. Their structs do not flatten one struct of these:
+/// what is wrong with a value could then not be told with its line.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct PointName<'n> {
+    /// The label of its server.
+    pub server: Option<&'n str>,
+    /// The name of its workload.
+    pub workload: Option<&'n str>,
+    /// Its connections.
+    pub connections: Option<u32>,
+    /// Its intended load.
+    pub rate: Option<Rate>,
+    /// Its source addresses.
+    pub sources: Option<u32>,
+    /// Where its generator runs.
+    pub placement: Option<Placement>,
+    /// Its network.
+    pub network: Option<Network>,
+}
+
+impl PointName<'_> {
+    /// The same; what is not named is that of `other`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            server: self.server.or(other.server),
+            workload: self.workload.or(other.workload),
+            connections: self.connections.or(other.connections),
+            rate: self.rate.or(other.rate),
+            sources: self.sources.or(other.sources),
+            placement: self.placement.or(other.placement),
+            network: self.network.or(other.network),
+        }
+    }
+}
 
 /// `[[published]]`: a figure of an earlier study, and the place of this experiment that it belongs
 /// beside.
@@ -103,16 +142,52 @@ pub struct Demand {
     pub not: Option<String>,
 }
 
+impl Published {
+    /// The point that it belongs beside.
+    pub fn point(&self) -> PointName<'_> {
+        PointName {
+            server: self.server.as_deref(),
+            workload: self.workload.as_deref(),
+            connections: self.connections,
+            // That of the figure is what was reached, not what was asked for.
+            rate: None,
+            sources: self.sources,
+            placement: self.placement,
+            network: self.network,
+        }
+    }
+}
+
 impl Demand {
+    /// The point whose number is the answer, or a part of it.
+    pub fn point(&self) -> PointName<'_> {
+        PointName {
+            server: self.server.as_deref(),
+            workload: self.workload.as_deref(),
+            connections: self.connections,
+            rate: self.rate.map(|rate| rate.0),
+            sources: self.sources,
+            placement: self.placement,
+            network: self.network,
+        }
+    }
+
+    /// Of the point which the answer is the ratio to, what is another than that of the first.
+    pub fn against(&self) -> PointName<'_> {
+        PointName {
+            server: self.against.as_deref(),
+            workload: self.against_workload.as_deref(),
+            connections: self.against_connections,
+            rate: self.against_rate.map(|rate| rate.0),
+            sources: self.against_sources,
+            placement: self.against_placement,
+            network: self.against_network,
+        }
+    }
+
     /// Whether the answer is a ratio of two points.
-    pub const fn is_ratio(&self) -> bool {
-        self.against.is_some()
-            || self.against_workload.is_some()
-            || self.against_connections.is_some()
-            || self.against_rate.is_some()
-            || self.against_sources.is_some()
-            || self.against_placement.is_some()
-            || self.against_network.is_some()
+    pub fn is_ratio(&self) -> bool {
+        self.against() != PointName::default()
     }
 }
 

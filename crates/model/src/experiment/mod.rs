@@ -23,7 +23,7 @@ use crate::units::{Rate, Span};
 
 pub use agents::{GeneratorFile, HostFile};
 pub use course::{Network, Placement, StageText};
-pub use demand::{Demand, Published, Shown};
+pub use demand::{Demand, PointName, Published, Shown};
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
     LoadMode, Order, RELOAD_WINDOW_MIN, REPEATS_MAX, Restart, ServerFile, WorkloadFile,

@@ -1,8 +1,7 @@
 //! The point that a demand names, and its number.
 
-use model::experiment::{Demand, Network, Placement, Published, Shown};
+use model::experiment::{Demand, Network, Placement, PointName, Published, Shown};
 use model::point::{NETWORK, PLACEMENT, SOURCES, Value};
-use model::units::Rate;
 use model::{Claim, Outcome, Status};
 use verdict::analysis::{Measure, Standing};
 use verdict::pairs::{Estimate, paired};
@@ -16,58 +15,10 @@ use crate::number::{Unit, digits, times};
 const P50: usize = 0;
 const P99: usize = 4;
 
-/// A point: its server, workload and load, as far as they are named.
-struct Place<'d> {
-    server: &'d str,
-    workload: Option<&'d str>,
-    connections: Option<u32>,
-    rate: Option<Rate>,
-    sources: Option<u32>,
-    placement: Option<Placement>,
-    network: Option<Network>,
-}
+/// A point as it is named, to be found in a run.
+struct Place<'d>(PointName<'d>);
 
-impl<'d> Place<'d> {
-    /// That of the number.
-    fn of(demand: &'d Demand) -> Self {
-        Self {
-            server: demand.server.as_deref().unwrap_or_default(),
-            workload: demand.workload.as_deref(),
-            connections: demand.connections,
-            rate: demand.rate.map(|rate| rate.0),
-            sources: demand.sources,
-            placement: demand.placement,
-            network: demand.network,
-        }
-    }
-
-    /// That which a published figure belongs beside; none where it belongs beside nothing.
-    fn beside(figure: &'d Published) -> Option<Self> {
-        Some(Self {
-            server: figure.server.as_deref()?,
-            workload: Some(figure.workload.as_deref()?),
-            connections: figure.connections,
-            rate: None,
-            sources: figure.sources,
-            placement: figure.placement,
-            network: figure.network,
-        })
-    }
-
-    /// That of the number which it is a ratio to: where nothing else is said, the same.
-    fn against(demand: &'d Demand) -> Self {
-        let same = Self::of(demand);
-        Self {
-            server: demand.against.as_deref().unwrap_or(same.server),
-            workload: demand.against_workload.as_deref().or(same.workload),
-            connections: demand.against_connections.or(same.connections),
-            rate: demand.against_rate.map(|rate| rate.0).or(same.rate),
-            sources: demand.against_sources.or(same.sources),
-            placement: demand.against_placement.or(same.placement),
-            network: demand.against_network.or(same.network),
-        }
-    }
-
+impl Place<'_> {
     /// Its cell: of several the one with the highest rate, at home if nothing else is said. Where
     /// there is none, why.
     fn cell<'r>(&self, run: &'r Run) -> Result<Cell<'r>, String> {
@@ -77,24 +28,26 @@ impl<'d> Place<'d> {
     /// The same; of several rather one that is where `other` is.
     fn cell_like<'r>(&self, other: Option<&Cell<'_>>, run: &'r Run) -> Result<Cell<'r>, String> {
         let workloads = run.workloads();
-        let named = self.workload.map(str::to_owned);
+        let name = self.0;
+        let named = name.workload.map(str::to_owned);
         let workload = named
             .or_else(|| workloads.first().cloned())
             .unwrap_or_default();
-        let label = run.label_of(self.server).unwrap_or(self.server);
+        let server = name.server.unwrap_or_default();
+        let label = run.label_of(server).unwrap_or(server);
         let is_meant = |cell: &Cell<'_>| {
             let place = cell.place();
-            let sources = self.sources.map(Value::Count);
+            let sources = name.sources.map(Value::Count);
             cell.server() == label
-                && self
+                && name
                     .connections
                     .is_none_or(|count| place.connections() == count)
-                && self.rate.is_none_or(|rate| place.rate() == Some(rate))
+                && name.rate.is_none_or(|rate| place.rate() == Some(rate))
                 && sources.is_none_or(|count| place.get(SOURCES) == Some(&count))
-                && self
+                && name
                     .placement
                     .is_none_or(|it| cell.is_on(PLACEMENT, it.name()) == Some(true))
-                && self
+                && name
                     .network
                     .is_none_or(|it| cell.is_on(NETWORK, it.name()) == Some(true))
         };
@@ -116,19 +69,21 @@ impl<'d> Place<'d> {
 
     /// Its cell at the connections of `one`, if none are named and there is such a cell.
     fn cell_beside<'r>(&self, one: &Cell<'_>, run: &'r Run) -> Result<Cell<'r>, String> {
-        let connections = self.connections.or_else(|| Some(one.place().connections()));
-        let beside = Self {
-            connections,
-            ..*self
-        };
-        let found = beside.cell_like(Some(one), run);
+        let beside = self.0.or(PointName {
+            connections: Some(one.place().connections()),
+            ..PointName::default()
+        });
+        let found = Place(beside).cell_like(Some(one), run);
         found.or_else(|_| self.cell_like(Some(one), run))
     }
 
     /// Whether a cell is over loopback, with a generator on CPUs of its own, as far as nothing
     /// else is asked for.
     fn is_at_home(&self, cell: &Cell<'_>) -> bool {
-        (self.placement.is_some() || cell.is_apart()) && (self.network.is_some() || cell.is_near())
+        let PointName {
+            placement, network, ..
+        } = self.0;
+        (placement.is_some() || cell.is_apart()) && (network.is_some() || cell.is_near())
     }
 
     fn why_not(&self, run: &Run, label: &str, workload: &str) -> String {
@@ -139,14 +94,15 @@ impl<'d> Place<'d> {
             return format!("not measured here: {}", gap.error);
         }
         let mut place = format!("{label}, {workload}");
-        for (count, what) in [(self.connections, "connections"), (self.sources, "sources")] {
+        let name = self.0;
+        for (count, what) in [(name.connections, "connections"), (name.sources, "sources")] {
             if let Some(count) = count {
                 place.push_str(&format!(", {count} {what}"));
             }
         }
-        let rate = self.rate.map(|rate| words::rate(rate.as_per_second_f64()));
+        let rate = name.rate.map(|rate| words::rate(rate.as_per_second_f64()));
         place.extend(rate.map(|rate| format!(", {rate}/s")));
-        let (placement, network) = (self.placement, self.network);
+        let (placement, network) = (name.placement, name.network);
         for word in [placement.map(Placement::name), network.map(Network::name)] {
             place.extend(word.map(|word| format!(", {word}")));
         }
@@ -262,7 +218,7 @@ fn trials(cells: &[&Cell<'_>]) -> Vec<u32> {
 
 /// The number that a demand names.
 pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, String> {
-    let cell = Place::of(demand).cell(run)?;
+    let cell = Place(demand.point()).cell(run)?;
     let (found, claim, unit) = measure(&cell, shown);
     let missing = || format!("not known here: {} of {}", shown.name(), place(&cell));
     let found = found.ok_or_else(missing)?;
@@ -299,13 +255,16 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
 /// The cell that a published figure belongs beside: of several the one with the highest rate, at
 /// home if nothing else is said.
 pub(super) fn beside<'r>(run: &'r Run, figure: &Published) -> Option<Cell<'r>> {
-    Place::beside(figure)?.cell(run).ok()
+    let point = figure.point();
+    point.server.and(point.workload)?;
+    Place(point).cell(run).ok()
 }
 
 /// The ratio that a demand names.
 pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, String> {
-    let one = Place::of(demand).cell(run)?;
-    let other = Place::against(demand).cell_beside(&one, run)?;
+    let point = demand.point();
+    let one = Place(point).cell(run)?;
+    let other = Place(demand.against().or(point)).cell_beside(&one, run)?;
     if let Some(why) = unlike(&one, &other) {
         return Err(why);
     }

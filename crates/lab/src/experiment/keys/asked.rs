@@ -4,6 +4,7 @@ use model::experiment::Shown;
 
 use super::Kind::{Count, Rate, Tables, Text, Word};
 use super::more::{NETWORKS, PLACEMENTS};
+use super::point::{CONNECTIONS, NETWORK, PLACEMENT, SOURCES};
 use super::table::{MUST, NONE, key};
 use super::{Key, Section};
 
@@ -62,13 +63,7 @@ pub(super) const ASKED: Section = Section {
             "workload = \"7 bytes\"",
             "The name of the point's workload.",
         ),
-        key(
-            "connections",
-            Count(1),
-            "those with the highest rate",
-            "connections = 1000",
-            "The connections of the point.",
-        ),
+        CONNECTIONS,
         key(
             "rate",
             Rate,
@@ -76,27 +71,9 @@ pub(super) const ASKED: Section = Section {
             "rate = \"2k\"",
             "The intended load of the point, in requests per second.",
         ),
-        key(
-            "sources",
-            Count(1),
-            "those with the highest rate",
-            "sources = 12_000",
-            "The source addresses of the point.",
-        ),
-        key(
-            "placement",
-            Word(PLACEMENTS),
-            "\"apart\"",
-            "placement = \"shared\"",
-            "Where the generator of the point runs.",
-        ),
-        key(
-            "network",
-            Word(NETWORKS),
-            "\"loopback\"",
-            "network = \"veth\"",
-            "The network of the point.",
-        ),
+        SOURCES,
+        PLACEMENT,
+        NETWORK,
         key(
             "against",
             Text,

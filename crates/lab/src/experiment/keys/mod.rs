@@ -4,6 +4,7 @@ mod agents;
 mod asked;
 mod more;
 pub mod pages;
+mod point;
 mod published;
 mod table;
 mod tls;

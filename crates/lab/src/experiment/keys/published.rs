@@ -1,8 +1,8 @@
 //! The keys of figures that earlier studies published.
 
-use super::Kind::{Count, Rate, Text, Word};
+use super::Kind::{Rate, Text};
 use super::Section;
-use super::more::{NETWORKS, PLACEMENTS};
+use super::point::{CONNECTIONS, NETWORK, PLACEMENT, SOURCES};
 use super::table::{MUST, NONE, key};
 
 pub(super) const PUBLISHED: Section = Section {
@@ -46,33 +46,9 @@ pub(super) const PUBLISHED: Section = Section {
             "workload = \"7-byte file\"",
             "The name of a workload of this experiment.",
         ),
-        key(
-            "connections",
-            Count(1),
-            "those with the highest rate",
-            "connections = 16",
-            "The connections of the point.",
-        ),
-        key(
-            "sources",
-            Count(1),
-            "those with the highest rate",
-            "sources = 12_000",
-            "The source addresses of the point.",
-        ),
-        key(
-            "placement",
-            Word(PLACEMENTS),
-            "\"apart\"",
-            "placement = \"shared\"",
-            "Where the generator of the point runs.",
-        ),
-        key(
-            "network",
-            Word(NETWORKS),
-            "\"loopback\"",
-            "network = \"veth\"",
-            "The network of the point.",
-        ),
+        CONNECTIONS,
+        SOURCES,
+        PLACEMENT,
+        NETWORK,
     ],
 };
