@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use model::Experiment;
-use model::experiment::{Demand, Network, Placement, PointName, Published};
+use model::experiment::{Demand, Network, Placement, PointName};
 use model::units::Rate;
 use verdict::words;
 
@@ -21,19 +21,13 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Misnomer> {
         ..found
     };
     for (index, figure) in experiment.file().published.iter().enumerate() {
-        beside(experiment, figure).map_err(|found| in_table("published", index, found))?;
+        check_point(experiment, &figure.point(), str::to_owned)
+            .map_err(|found| in_table("published", index, found))?;
     }
     for (index, demand) in experiment.file().asked.iter().enumerate() {
         check_one(experiment, demand).map_err(|found| in_table("asked", index, found))?;
     }
     Ok(())
-}
-
-/// Whether there is a way to ask that is the one which a published figure names.
-fn beside(experiment: &Experiment, figure: &Published) -> Result<(), Misnomer> {
-    counted("sources", figure.sources, experiment.sources())?;
-    placed("placement", figure.placement, experiment)?;
-    over("network", figure.network, experiment)
 }
 
 /// Whether there is a point of that name, as far as one can tell key by key. `key` is how the key
@@ -59,16 +53,32 @@ fn check_point(
     over(&key("network"), name.network, experiment)
 }
 
-/// A placement is one of those that there are.
+/// A placement is one of those that there are; where none is named, the generator has CPUs of its
+/// own.
 fn placed(key: &str, given: Option<Placement>, experiment: &Experiment) -> Result<(), Misnomer> {
-    let there = experiment.placements().iter().map(|one| one.name());
-    named(key, given.map(Placement::name), there)
+    let there = match experiment.placements() {
+        [] => &[Placement::Apart],
+        named => named,
+    };
+    named(
+        key,
+        given.map(Placement::name),
+        there.iter().map(|one| one.name()),
+    )
 }
 
-/// A network is one of those that there are.
+/// A network is one of those that there are; where none is named, servers on this machine are asked
+/// over loopback.
 fn over(key: &str, given: Option<Network>, experiment: &Experiment) -> Result<(), Misnomer> {
-    let there = experiment.networks().iter().map(|one| one.name());
-    named(key, given.map(Network::name), there)
+    let there = match experiment.networks() {
+        [] if experiment.asked_at().is_none() => &[Network::Loopback],
+        named => named,
+    };
+    named(
+        key,
+        given.map(Network::name),
+        there.iter().map(|one| one.name()),
+    )
 }
 
 fn wrong(key: &str, why: String) -> Misnomer {
@@ -117,9 +127,14 @@ fn named<'n>(
     let Some(stranger) = given.filter(|given| !there.contains(given)) else {
         return Ok(());
     };
+    let why = match there.as_slice() {
+        [] => "the experiment says nothing of that: name it under [load] first".to_owned(),
+        [one] => format!("there is no '{stranger}', only {one}"),
+        all => format!("there is no '{stranger}'; there are {}", all.join(", ")),
+    };
     Err(Misnomer {
         key: key.to_owned(),
-        why: format!("there is no '{stranger}'; there are {}", there.join(", ")),
+        why,
         nearest: nearest(stranger, there.iter().copied()).map(str::to_owned),
     })
 }
@@ -278,6 +293,53 @@ connections = 1000
         ] {
             assert_eq!(figure(keys).unwrap_err(), said);
         }
+    }
+
+    #[test]
+    fn a_published_figure_names_a_point_that_there_is() {
+        let figure = |keys: &str| {
+            let figure = format!("[[published]]\nwhat = \"w\"\nrate = 1\n{keys}\n[[asked]]");
+            let text = SMALL.replacen("[[asked]]", &figure, 1);
+            parse("x.toml", &text, &[]).map_err(|error| error.to_string())
+        };
+        figure("server = \"nginx 2 cores\"\nworkload = \"small\"\nconnections = 10").unwrap();
+        for (keys, said) in [
+            (
+                "server = \"nginx 2 core\"",
+                "server: there is no 'nginx 2 core'; there are nginx 1 core, nginx 2 cores; did \
+                 you mean 'nginx 2 cores'?",
+            ),
+            (
+                "workload = \"smal\"",
+                "workload: there is no 'smal', only small; did you mean 'small'?",
+            ),
+            (
+                "connections = 11",
+                "connections: the experiment has no point with 11; did you mean '10'?",
+            ),
+            ("sources = 2", "sources: the experiment has no point with 2"),
+            (
+                "network = \"veth\"",
+                "network: there is no 'veth', only loopback",
+            ),
+        ] {
+            let said = format!("x.toml:17: published[0].{said}");
+            assert_eq!(figure(keys).unwrap_err(), said);
+        }
+    }
+
+    /// Loopback and CPUs of its own are what there is where an experiment names nothing else.
+    #[test]
+    fn what_goes_without_saying_may_be_named() {
+        let usual = "placement = \"apart\"\nnetwork = \"loopback\"\n";
+        parse("x.toml", &format!("{SMALL}{usual}"), &[]).unwrap();
+        let figure = format!("[[published]]\nwhat = \"w\"\nrate = 1\n{usual}[[asked]]");
+        let text = SMALL.replacen("[[asked]]", &figure, 1);
+        parse("x.toml", &text, &[]).unwrap();
+        let other = SMALL.to_owned() + "network = \"veth\"\n";
+        let error = parse("x.toml", &other, &[]).unwrap_err().to_string();
+        let said = "asked[0].network: there is no 'veth', only loopback";
+        assert!(error.ends_with(said), "{error}");
     }
 
     #[test]

@@ -44,12 +44,14 @@ impl Place<'_> {
                     .is_none_or(|count| place.connections() == count)
                 && name.rate.is_none_or(|rate| place.rate() == Some(rate))
                 && sources.is_none_or(|count| place.get(SOURCES) == Some(&count))
-                && name
-                    .placement
-                    .is_none_or(|it| cell.is_on(PLACEMENT, it.name()) == Some(true))
-                && name
-                    .network
-                    .is_none_or(|it| cell.is_on(NETWORK, it.name()) == Some(true))
+                && name.placement.is_none_or(|it| match it {
+                    Placement::Apart => cell.is_apart(),
+                    it => cell.is_on(PLACEMENT, it.name()) == Some(true),
+                })
+                && name.network.is_none_or(|it| match it {
+                    Network::Loopback => cell.is_near(),
+                    it => cell.is_on(NETWORK, it.name()) == Some(true),
+                })
         };
         let cells = run.cells(&workload).into_iter().filter(is_meant);
         let rate = |cell: &Cell<'_>| cell.rate().map_or(0.0, |rate| rate.median);

@@ -112,6 +112,22 @@ fn a_ratio_is_within_one_place_if_nothing_else_is_said() {
     assert!(found.value.starts_with("1.9"), "{}", found.value);
 }
 
+/// Points of an experiment that names neither are over loopback, with CPUs apart.
+#[test]
+fn what_goes_without_saying_may_be_named() {
+    let mut run = run();
+    let named = |usual: &str| {
+        let place = r#""show": "rate", "server": "nginx", "workload": "seven-bytes""#;
+        format!("{place}{usual}")
+    };
+    let found = number(&mut run, &named(""));
+    let usual = r#", "network": "loopback", "placement": "apart""#;
+    let same = number(&mut run, &named(usual));
+    assert_eq!((same.place, same.value), (found.place, found.value));
+    let other = told(&mut run, &named(r#", "network": "veth""#));
+    assert!(matches!(other, Told::Not(_)), "{other:?}");
+}
+
 /// Where an experiment asks for several rates, a demand says which one it means.
 #[test]
 fn a_point_is_named_by_its_rate_too() {
