@@ -66,6 +66,11 @@ pub enum Kind {
     Reference,
     /// Points alone: as many as there are.
     Scatter,
+    /// What the bars of a stack are together: a dot for each measurement, where its top would be.
+    Sum {
+        /// Which stack.
+        stack: usize,
+    },
     /// A thin line without marks.
     Trace,
 }

@@ -2,7 +2,7 @@
 
 use model::Claim;
 
-use super::{Subject, how_to_read};
+use super::{Subject, add, how_to_read};
 use crate::chart::scale::{Scale, index};
 use crate::chart::{Axis, Chart, Kind, Point, Series};
 use crate::digests::{Across, Cell, Digest};
@@ -30,16 +30,21 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let title = "What a request costs the server".to_owned();
     let mut charts = Vec::new();
     if split && cells.len() <= BARS_MAX {
+        let series = bars(subject, &cells, &across);
+        let mut caption = "Microseconds of CPU time of the server's whole process tree per \
+            request, median over rounds: user time below, system time (the kernel working for it) \
+            above. Lower is cheaper."
+            .to_owned();
+        if series.iter().any(|one| !one.cloud.is_empty()) {
+            caption.push_str(" Each dot is what a round had of both together.");
+        }
         charts.push(Chart {
             id: subject.id("cost"),
             title,
-            caption: "Microseconds of CPU time of the server's whole process tree per request, \
-                median over rounds: user time below, system time (the kernel working for it) \
-                above. Lower is cheaper."
-                .to_owned(),
+            caption,
             x: groups,
             y: axis,
-            series: bars(subject, &cells, &across),
+            series,
         });
         return charts;
     }
@@ -96,10 +101,26 @@ fn bars(subject: &Subject<'_>, cells: &[Cell<'_>], across: &Across) -> Vec<Serie
             }
         }
         let whole = unsplit(&own, name, look, stack);
-        let parts = pair.into_iter().chain([whole]);
+        let sum = sum(&own, name, look, stack);
+        let parts = pair.into_iter().chain([whole, sum]);
         let before = series.len();
         series.extend(parts.filter(|part| !part.points.is_empty()));
         stack += usize::from(series.len() > before);
+    }
+    series
+}
+
+/// What user and system time are together: the median, and each round.
+fn sum(cells: &[(&Cell<'_>, usize)], name: &str, look: usize, stack: usize) -> Series {
+    let mut series = Series {
+        part: Some("in all".to_owned()),
+        ..Series::new(name, look, Kind::Sum { stack })
+    };
+    for (cell, group) in cells {
+        let measure = cell.value(Claim::Resources, |digest| digest.cpu_us);
+        if let Some(measure) = measure.filter(|measure| measure.rounds.len() > 1) {
+            add(&mut series, index(*group), &measure);
+        }
     }
     series
 }

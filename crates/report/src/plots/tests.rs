@@ -240,6 +240,40 @@ fn servers_that_were_asked_in_several_ways_stand_beside_each_other() {
     assert!(matches!(chart.x.scale, Scale::Category(names) if names.len() == 3));
 }
 
+#[test]
+fn each_round_is_a_dot_on_the_bars_of_cpu_time() {
+    let run = of(&Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![1, 64],
+        rounds: 6,
+        ..Heat::default()
+    }
+    .trials());
+    let chart = cost::plot(&subject(&run)).remove(0);
+    let of_kind = |is_meant: fn(Kind) -> bool| {
+        let all = chart.series.iter();
+        all.filter(|one| is_meant(one.kind))
+            .collect::<Vec<&Series>>()
+    };
+    let bars = of_kind(|kind| matches!(kind, Kind::Bar { .. }));
+    let sums = of_kind(|kind| matches!(kind, Kind::Sum { .. }));
+    assert!(bars.iter().all(|one| one.cloud.is_empty()));
+    assert_eq!(sums.len(), 2);
+    for sum in sums {
+        assert_eq!((sum.points.len(), sum.cloud.len()), (2, 12));
+        for point in &sum.points {
+            let of_bars = bars.iter().filter(|one| one.name == sum.name);
+            let here = of_bars
+                .flat_map(|one| &one.points)
+                .filter(|one| (one.x - point.x).abs() < 0.5);
+            let height: f64 = here.map(|one| one.y).sum();
+            assert!((height / point.y - 1.0).abs() < 0.1, "{height} {}", point.y);
+        }
+    }
+    assert!(chart.caption.contains("Each dot"), "{}", chart.caption);
+}
+
 /// As long as all requests would take at the measured rates, and no longer than a bound allows.
 #[test]
 fn the_time_of_many_requests_is_that_of_their_rates() {

@@ -24,7 +24,9 @@ text.y{text-anchor:end}text.x{text-anchor:middle}text.name{fill:var(--soft)}\
 .line.thin{stroke-width:1.1;opacity:.8}.band{fill:var(--c);opacity:.15}\
 .dots{stroke:var(--c);stroke-width:4;stroke-linecap:round;opacity:.45;fill:none}\
 .dots.fine{stroke-width:2.8}\
+.dots.sum{stroke:#1d1f21;stroke-width:2.8;opacity:.6}\
 .crosses{stroke:var(--c);stroke-width:1.4;fill:none;opacity:.7}\
+.dots.sum+.crosses{stroke:#1d1f21}\
 .mark{fill:var(--c);stroke:var(--paper);stroke-width:.8}\
 .bar{fill:var(--c)}.bar.light{opacity:.4}\
 .bar.struck{fill:none;stroke:var(--c);stroke-dasharray:2 2}.cursor{visibility:hidden}";

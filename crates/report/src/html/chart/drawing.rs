@@ -126,6 +126,7 @@ pub(super) fn svg(chart: &Chart, size: Size) -> String {
         );
         match series.kind {
             Kind::Bar { stack } => plot.bars(&mut svg, series, stack, &mut base),
+            Kind::Sum { stack } => plot.sums(&mut svg, series, stack),
             _ => plot.line(&mut svg, series),
         }
         svg.push_str("</g>");
@@ -324,8 +325,20 @@ impl Plot<'_> {
 
     /// Each measurement by itself.
     fn dots(&self, svg: &mut String, series: &Series) {
+        self.dots_beside(svg, series, 0.0);
+    }
+
+    /// What each measurement of a stack of bars had in all, in the middle of the stack.
+    fn sums(&self, svg: &mut String, series: &Series, stack: usize) {
+        let (left, width) = self.room_of(stack);
+        self.dots_beside(svg, series, left + (width - 1.5) / 2.0);
+    }
+
+    /// The dots of a series, so far right of where they stand across.
+    fn dots_beside(&self, svg: &mut String, series: &Series, right: f64) {
         let fine = match series.kind {
             Kind::Scatter => " fine",
+            Kind::Sum { .. } => " sum",
             _ => "",
         };
         if series.cloud.is_empty() {
@@ -335,7 +348,7 @@ impl Plot<'_> {
         let mut struck = String::new();
         let mut drawn = BTreeSet::new();
         for dot in &series.cloud {
-            let (x, y) = (self.across(dot.x), self.up(dot.y));
+            let (x, y) = (self.across(dot.x) + right, self.up(dot.y));
             if dot.standing == Standing::Struck {
                 let _ = write!(struck, "M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5);
             } else if series.kind == Kind::Scatter {
@@ -405,6 +418,13 @@ impl Plot<'_> {
         }
     }
 
+    /// How far right of the middle of its group a stack begins, and how wide it may be.
+    fn room_of(&self, stack: usize) -> (f64, f64) {
+        let room = (self.across(1.0) - self.across(0.0)) * 0.8;
+        let width = room / index(self.stacks.max(1));
+        (width * index(stack) - room / 2.0, width)
+    }
+
     fn bars(
         &self,
         svg: &mut String,
@@ -412,13 +432,12 @@ impl Plot<'_> {
         stack: usize,
         base: &mut std::collections::BTreeMap<(usize, u64), f64>,
     ) {
-        let room = (self.across(1.0) - self.across(0.0)) * 0.8;
-        let width = room / index(self.stacks.max(1));
+        let (right, width) = self.room_of(stack);
         for point in &series.points {
             let bottom = base.entry((stack, point.x.to_bits())).or_default();
             let (from, to) = (self.up(*bottom), self.up(*bottom + point.y));
             *bottom += point.y;
-            let left = self.across(point.x) - room / 2.0 + width * index(stack);
+            let left = self.across(point.x) + right;
             let class = match (point.standing, series.light) {
                 (Standing::Struck, _) => "bar struck",
                 (_, true) => "bar light",

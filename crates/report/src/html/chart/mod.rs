@@ -116,16 +116,20 @@ fn legend(chart: &Chart) -> String {
 const fn how_light(series: &Series) -> &'static str {
     match series.kind {
         Kind::Bar { .. } => "pale",
-        Kind::Curve | Kind::Line | Kind::Marks | Kind::Reference | Kind::Scatter | Kind::Trace => {
-            "dotted"
-        }
+        Kind::Curve
+        | Kind::Line
+        | Kind::Marks
+        | Kind::Reference
+        | Kind::Scatter
+        | Kind::Sum { .. }
+        | Kind::Trace => "dotted",
     }
 }
 
 /// A little picture of a series' look.
 fn swatch(series: &Series) -> String {
     let symbol = match series.kind {
-        Kind::Bar { .. } => Some("M0 0H10V10H0Z"),
+        Kind::Bar { .. } | Kind::Sum { .. } => Some("M0 0H10V10H0Z"),
         Kind::Curve | Kind::Reference | Kind::Trace => None,
         // Single points are round, whosoever they are.
         Kind::Scatter => Some(look::symbol(0)),
@@ -135,7 +139,11 @@ fn swatch(series: &Series) -> String {
         "<svg viewBox=\"0 0 28 12\" width=\"28\" height=\"12\" aria-hidden=\"true\" style=\"--c:{}\">",
         readout::colour(series)
     );
-    if !matches!(series.kind, Kind::Bar { .. } | Kind::Marks | Kind::Scatter) {
+    let is_joined = !matches!(
+        series.kind,
+        Kind::Bar { .. } | Kind::Marks | Kind::Scatter | Kind::Sum { .. }
+    );
+    if is_joined {
         let dash = dash(series);
         let _ = write!(svg, "<path class=\"line\"{dash} d=\"M1 6H27\"/>");
     }
@@ -159,9 +167,17 @@ const STRANDS: [&str; 3] = [
     " stroke-dasharray=\"10 3 2 3\"",
 ];
 
+/// Dashes of references beside the dotted first one.
+const REFERENCES: [&str; 3] = [
+    " stroke-dasharray=\"10 5\"",
+    " stroke-dasharray=\"18 5\"",
+    " stroke-dasharray=\"10 4 2 4\"",
+];
+
 /// The dash attribute of a series' line, if it has one.
 fn dash(series: &Series) -> &'static str {
     match series.kind {
+        Kind::Reference if series.strand > 0 => REFERENCES[(series.strand - 1) % REFERENCES.len()],
         Kind::Reference => " stroke-dasharray=\"2 4\"",
         _ if series.light => " stroke-dasharray=\"3 3\"",
         Kind::Line if series.strand > 0 => STRANDS[(series.strand - 1) % STRANDS.len()],
