@@ -3,6 +3,7 @@
 
 mod cost;
 mod crowd;
+mod earlier;
 mod memory;
 mod ramp;
 mod rate;

@@ -2,7 +2,7 @@
 
 use verdict::analysis::Standing;
 
-use super::{Subject, how_to_read};
+use super::{Subject, earlier, how_to_read};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Dot, Kind, Point, Series};
 use crate::digests::{Across, per_second};
@@ -41,6 +41,9 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         caption.push_str(" Where a line leaves the diagonal, the server no longer keeps up.");
         series.push(diagonal(&across));
     }
+    let (published, said) = earlier::lines(subject, &lines, &series);
+    caption.push_str(&said);
+    series.extend(published);
     series.extend(lines);
     vec![Chart {
         id: subject.id("rate"),

@@ -274,6 +274,55 @@ fn each_round_is_a_dot_on_the_bars_of_cpu_time() {
     assert!(chart.caption.contains("Each dot"), "{}", chart.caption);
 }
 
+#[test]
+fn published_figures_are_lines_in_the_chart_of_their_points_where_it_has_room() {
+    let mut run = of(&Heat {
+        servers: vec!["nginx", "origin"],
+        workloads: vec![("seven-bytes", 7), ("a picture", 70_000)],
+        connections: vec![1, 64],
+        ..Heat::default()
+    }
+    .trials());
+    let cells = run.cells("seven-bytes");
+    let rates = cells.iter().filter_map(|cell| Some(cell.rate()?.median));
+    let (low, high) = rates.fold((f64::MAX, 0.0), |(low, high), rate| {
+        (f64::min(low, rate), f64::max(high, rate))
+    });
+    let figure = |what: &str, rate: f64, workload: &str| {
+        let text = serde_json::json!({
+            "what": what, "rate": rate.round(), "server": "nginx", "workload": workload
+        });
+        serde_json::from_value(text).expect("a figure")
+    };
+    let drawn = |run: &Run| {
+        let chart = rate::plot(&subject(run)).remove(0);
+        let is_line = |one: &&Series| one.name.ends_with("(published)");
+        let lines: Vec<Series> = chart.series.iter().filter(is_line).cloned().collect();
+        (lines, chart.caption)
+    };
+    assert!(drawn(&run).0.is_empty());
+    run.published = vec![
+        figure("near", high * 1.5, "seven-bytes"),
+        figure("of another file", high, "a picture"),
+        figure("far", low / 3.0, "seven-bytes"),
+    ];
+    let (lines, caption) = drawn(&run);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0].name, "near (published)");
+    let ends: Vec<f64> = lines[0].points.iter().map(|point| point.x).collect();
+    assert_eq!(ends, [1.0, 64.0]);
+    for part in ["A dashed line is what", "The published figure 'far', "] {
+        assert!(caption.contains(part), "{caption}");
+    }
+    let many = |rate: f64| (0..4).map(|_| figure("one", rate, "seven-bytes")).collect();
+    for rate in [high, low / 3.0] {
+        run.published = many(rate);
+        let (lines, caption) = drawn(&run);
+        assert!(lines.is_empty(), "too many, or too far");
+        assert!(caption.contains(" 4 published figures "), "{caption}");
+    }
+}
+
 /// As long as all requests would take at the measured rates, and no longer than a bound allows.
 #[test]
 fn the_time_of_many_requests_is_that_of_their_rates() {

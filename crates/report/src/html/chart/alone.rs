@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use super::super::escape;
 use super::{drawing, swatch};
-use crate::chart::Chart;
+use crate::chart::{Chart, Series};
 
 /// What a line of the legend takes.
 const LINE: usize = 20;
-/// Names side by side.
+/// Names side by side, and how long those may be; longer ones stand in fewer columns.
 const COLUMNS: usize = 3;
+const NAME_MAX: usize = 34;
 
 /// What the style sheet of the page says of drawings, for light paper.
 const STYLE: &str = "\
@@ -36,7 +37,9 @@ pub(in super::super) fn file(chart: &Chart) -> String {
     let mut thin = chart.clone();
     thin.thin();
     let legend = chart.legend();
-    let lines = legend.len().div_ceil(COLUMNS);
+    let is_long = |series: &&Series| series.name.chars().count() > NAME_MAX;
+    let columns = COLUMNS - usize::from(legend.iter().any(is_long));
+    let lines = legend.len().div_ceil(columns);
     let (width, drawn_height) = drawing::ALONE.whole();
     let height = drawn_height + lines * LINE + 8;
     let mut svg = format!(
@@ -54,8 +57,8 @@ pub(in super::super) fn file(chart: &Chart) -> String {
             .replace("><", ">\n<"),
     );
     for (number, series) in legend.into_iter().enumerate() {
-        let x = 8 + number % COLUMNS * (width / COLUMNS);
-        let y = drawn_height + number / COLUMNS * LINE;
+        let x = 8 + number % columns * (width / columns);
+        let y = drawn_height + number / columns * LINE;
         let _ = write!(
             svg,
             "\n<g transform=\"translate({x} {y})\">{}<text class=\"name\" x=\"34\" \
