@@ -52,6 +52,7 @@ pub fn external(url: &Url, pid: Option<u32>) -> Result<Installed, Absent> {
         lacking: BTreeMap::new(),
         reloader: None,
         versions: BTreeMap::new(),
+        makers: BTreeMap::new(),
         external: Some(External {
             address,
             url: url_text.trim_end_matches('/').to_owned(),

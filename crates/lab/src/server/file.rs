@@ -91,6 +91,21 @@ pub(super) struct Choice {
     pub(super) requires: Vec<String>,
     /// What to do where none is.
     pub(super) install: Option<String>,
+    /// What takes part in answers then, and how it tells its version.
+    #[serde(default)]
+    pub(super) versions: Vec<MakerToml>,
+}
+
+/// One of `versions`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MakerToml {
+    /// Programs to ask, the likeliest first.
+    pub(super) programs: Vec<String>,
+    /// As for `version`.
+    pub(super) arguments: Vec<String>,
+    /// As for `version`.
+    pub(super) pattern: Spanned<String>,
 }
 
 /// `[[process]]`.

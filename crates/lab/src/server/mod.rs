@@ -232,6 +232,9 @@ pub struct Installed {
     pub version: String,
     /// The versions of processes that only some of what can be chosen needs, by their places.
     pub versions: BTreeMap<usize, String>,
+    /// The versions of what takes part in answers beside it, by the handler, protocol or variant
+    /// that needs it: an interpreter, a compiler. What does not tell its version is left out.
+    pub makers: BTreeMap<String, Vec<String>>,
     /// Where it is, if it already runs.
     pub external: Option<External>,
     /// What it could offer or be if more were installed: handlers, protocols, variants by name.
@@ -292,6 +295,7 @@ pub fn installed_as(
         programs: Vec::new(),
         version: String::new(),
         versions: BTreeMap::new(),
+        makers: makers_of(&product, search),
         external: None,
         lacking: BTreeMap::new(),
         reloader: search.program(product.reloader()),
@@ -349,6 +353,19 @@ pub fn installed_as(
         false => versions.join(", "),
     };
     Ok(found)
+}
+
+/// The versions of what takes part in answers beside `product`, as far as it is there.
+fn makers_of(product: &Product, search: &Search) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (choice, maker) in product.makers() {
+        let program = search.program(&maker.programs);
+        let told = program.and_then(|program| version_of(&program, &maker.version).ok());
+        if let Some(told) = told {
+            all.entry(choice.to_owned()).or_default().push(told);
+        }
+    }
+    all
 }
 
 fn version_of(program: &Path, version: &product::Version) -> Result<String, String> {

@@ -64,6 +64,15 @@ struct Setting {
     /// Programs, or files by their whole paths, of which one must be there.
     requires: Vec<String>,
     install: Option<String>,
+    versions: Vec<Maker>,
+}
+
+/// What takes part in the answers of a choice beside the server, and how it tells its version.
+#[derive(Clone)]
+pub(super) struct Maker {
+    /// Programs to ask, the likeliest first.
+    pub(super) programs: Vec<String>,
+    pub(super) version: Version,
 }
 
 /// One process of the rig.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::experiment::{AccessLog, Spoken};
 
 use super::super::Absent;
-use super::{NULL, Product, Setting};
+use super::{Maker, NULL, Product, Setting};
 
 impl Product {
     /// What can be chosen: each kind with its words.
@@ -62,6 +62,20 @@ impl Product {
             }
         }
         lacking
+    }
+
+    /// What takes part in answers beside it, by the handler, protocol or variant that it is for.
+    pub(in crate::server) fn makers(&self) -> impl Iterator<Item = (&str, &Maker)> {
+        let kinds = [
+            &self.kinds.handler,
+            &self.kinds.protocol,
+            &self.kinds.variant,
+        ];
+        let choices = kinds.into_iter().flatten();
+        choices.flat_map(|(name, choice)| {
+            let versions = choice.versions.iter();
+            versions.map(move |maker| (name.as_str(), maker))
+        })
     }
 
     /// The first of `needs` that it does not offer, in a sentence.

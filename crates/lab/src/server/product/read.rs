@@ -9,8 +9,8 @@ use model::Span;
 use toml::Spanned;
 use toml::de::DeTable;
 
-use super::super::file::{Choice, Choices, ProcessToml};
-use super::{Check, Kinds, Process, ServerError, Setting, Text, Version, template};
+use super::super::file::{Choice, Choices, MakerToml, ProcessToml};
+use super::{Check, Kinds, Maker, Process, ServerError, Setting, Text, Version, template};
 use crate::experiment::Page;
 
 /// Reads one `server.toml`.
@@ -75,12 +75,30 @@ impl<'t> Reader<'t> {
                 arguments: self.templates(engine, choice.arguments)?,
                 requires: choice.requires,
                 install: choice.install,
+                versions: self.makers(choice.versions)?,
             })
         };
         let choices = choices.into_iter();
         choices
             .map(|(name, choice)| Ok((name, read(choice)?)))
             .collect()
+    }
+
+    fn makers(&self, written: Vec<MakerToml>) -> Result<Vec<Maker>, ServerError> {
+        let read = |maker: MakerToml| {
+            let place = self.told(&self.text(maker.pattern.clone()));
+            let pattern = regex_lite::Regex::new(maker.pattern.get_ref())
+                .map_err(|error| ServerError(format!("{place}: {error}")))?;
+            Ok(Maker {
+                programs: maker.programs,
+                version: Version {
+                    arguments: maker.arguments,
+                    pattern,
+                    place,
+                },
+            })
+        };
+        written.into_iter().map(read).collect()
     }
 
     /// Presets and log states have fixed names; a handler is not called like a protocol.

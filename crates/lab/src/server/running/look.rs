@@ -143,23 +143,36 @@ fn cpus_allowed(root: &Path, pids: &[u32]) -> Option<Vec<u32>> {
     (!cpus.is_empty()).then_some(cpus)
 }
 
+/// The versions of a server, of the processes that it has and of what makes its answers, each once.
+fn versions_of(start: &Start<'_>, processes: &[LaunchProcess]) -> String {
+    let Installed {
+        version,
+        versions,
+        makers,
+        ..
+    } = start.installed;
+    let parts = processes.iter().filter_map(|one| versions.get(&one.index));
+    let words = [start.protocol.name(), start.variant];
+    let chosen = start.needs.iter().map(String::as_str).chain(words);
+    let makers = chosen.filter_map(|choice| makers.get(choice)).flatten();
+    let mut all: Vec<&str> = Vec::new();
+    for one in std::iter::once(version).chain(parts).chain(makers) {
+        if !all.contains(&one.as_str()) {
+            all.push(one);
+        }
+    }
+    all.join(", ")
+}
+
 /// What is known of a server before it has started.
 pub(super) fn facts_of(
     start: &Start<'_>,
     processes: &[LaunchProcess],
     files: Vec<(String, String)>,
 ) -> Server {
-    let Installed {
-        version, versions, ..
-    } = start.installed;
-    let parts = processes.iter().filter_map(|one| versions.get(&one.index));
-    let all: Vec<&str> = std::iter::once(version)
-        .chain(parts)
-        .map(String::as_str)
-        .collect();
     Server {
         product: start.installed.product.name().to_owned(),
-        version: all.join(", "),
+        version: versions_of(start, processes),
         preset: start.preset_name.to_owned(),
         configuration: files.into_iter().collect(),
         cpus: start.cpus.to_vec(),

@@ -375,6 +375,16 @@ fn check_handlers(name: &str, variant: Option<&str>, handlers: &[&str]) {
         check_makers(&running, &place, handlers);
         let is_php = running.facts.version.contains("PHP ");
         assert_eq!(is_php, handlers.contains(&"fastcgi-php"));
+        let told = |word: &str, makers: &[&str]| {
+            let is_told = running.facts.version.contains(word);
+            let is_used = makers.iter().any(|maker| handlers.contains(maker));
+            assert_eq!(is_told, is_used, "{word}: {}", running.facts.version);
+        };
+        told("Perl v", &["cgi-perl", "perl"]);
+        told("cc (", &["cgi-c", "fastcgi-c"]);
+        if name == "apache" {
+            told("mod_perl 2.", &["perl"]);
+        }
         running.stop();
         assert_eq!(
             files_in(place.scratch.path()),
@@ -735,6 +745,26 @@ fn shell(script: &str, more: &str) -> Installed {
     let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
     search.catalogue.add(folder.path()).unwrap();
     installed(search.catalogue.product("shell").unwrap(), &search).unwrap()
+}
+
+/// What makes answers beside a server stands behind its version, where it is asked for.
+#[test]
+fn a_version_tells_what_makes_the_answers() {
+    let makers = "[handler]\nstatic = {}\nmade = { versions = [\n\
+        { programs = ['no-such', 'sh'], arguments = ['-c', 'echo maker 7'], pattern = 'm.* 7' },\n\
+        { programs = ['no-such'], arguments = [], pattern = '.' },\n\
+        { programs = ['sh'], arguments = ['-c', 'echo'], pattern = 'nothing' },\n\
+        ] }\n";
+    let installed = shell("exit 1", makers);
+    let place = place();
+    let version = |needs: &[String]| {
+        let mut start = start(&place, &installed, Preset::Tuned);
+        start.needs = needs;
+        look::facts_of(&start, &[], Vec::new()).version
+    };
+    assert_eq!(version(&["static".to_owned()]), "does not tell its version");
+    let told = version(&["made".to_owned()]);
+    assert_eq!(told, "does not tell its version, maker 7");
 }
 
 /// Why the lab does not start a server that does what `script` says.
