@@ -18,7 +18,7 @@ use crate::schedule::Schedule;
 pub(crate) struct Seated {
     /// Which place that is.
     pub(crate) user: u32,
-    /// As the how manyth it takes one.
+    /// Its number among those who took one, from 0.
     pub(crate) number: u32,
     /// When it came.
     pub(crate) came: Instant,

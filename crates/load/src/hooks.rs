@@ -71,6 +71,17 @@ impl Hooks {
             .map_or(0, |sessions| sessions.longest)
     }
 
+    /// Whether requests are written, or led elsewhere, by somebody who is no author.
+    pub(crate) fn writes(&self) -> bool {
+        self.sessions.is_some() || self.follower.is_some()
+    }
+
+    /// What an author asks in `place`, if one makes the requests.
+    pub(crate) fn asked(&self, place: u32) -> Option<&[u8]> {
+        let author = self.dictation.as_ref().filter(|author| author.asks())?;
+        Some(author.begun_last(place))
+    }
+
     /// Whether an author makes the requests.
     pub(crate) fn asks(&self) -> bool {
         self.dictation.as_ref().is_some_and(Dictation::asks)
@@ -144,8 +155,8 @@ impl Hooks {
         round: impl FnOnce() -> u64,
         out: &'a mut Vec<u8>,
     ) -> Option<&'a [u8]> {
-        if let Some(author) = self.dictation.as_ref().filter(|author| author.asks()) {
-            return Some(author.begun_last(place));
+        if self.asks() {
+            return self.asked(place);
         }
         let follower = self.follower.as_ref();
         if let Some(led) = follower.and_then(|follower| follower.message(place)) {

@@ -91,13 +91,18 @@ impl Speak for InClear {
             true => dictation::COPIED,
             false => session::longest(plan).max(redirect::longest(plan)),
         };
-        if bytes == 0 {
-            return settings(connections);
-        }
+        let plain = settings(connections);
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let copy_bytes = match (bytes, plan.file().pipeline) {
+            (0, 1) => return plain,
+            (bytes, 1) => bytes,
+            // What goes out together is copied, too.
+            (bytes, _) => bytes.max(plain.copy_bytes),
+        };
         Settings {
             copies: connections.clamp(64, PIECES),
-            copy_bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
-            ..settings(connections)
+            copy_bytes,
+            ..plain
         }
     }
 }

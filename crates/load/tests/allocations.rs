@@ -218,6 +218,15 @@ fn a_loop_that_connects_again_and_again_allocates_nothing() {
     check_both(&file, "a loop of short connections");
 }
 
+#[test]
+fn a_loop_with_a_pipeline_allocates_nothing() {
+    let file = PlanFile {
+        pipeline: 4,
+        ..plan(start_server())
+    };
+    check_both(&file, "a loop with a pipeline");
+}
+
 /// Each connection says first who asks.
 #[test]
 fn a_loop_that_renews_its_connections_allocates_nothing() {

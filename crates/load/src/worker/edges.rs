@@ -138,6 +138,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         let pending = self.pool.established(place, client, at, &mut self.recorder);
         if let Some(due) = pending {
+            self.hold(place);
             self.begin(place, Arrival::new(due), at, at);
         }
         self.feed(place, at);

@@ -1,150 +1,162 @@
 //! Requests that begin one behind the other on one connection go out with one send.
 //!
 //! HTTP/2 and HTTP/3 gather by themselves what begins in a turn. HTTP/1.1 has one request to send
-//! at a time: where a connection may have several under way, they are gathered here.
+//! at a time: where a connection may have several under way, those that begin without anything
+//! between them are gathered here.
 
 use model::units::Instant;
 use sys::reactor::{Handed, Key, Reactor, Transmit};
 use wire::{Client, StreamId};
 
 use super::Worker;
-use crate::dictation::COPIED;
 
-/// What began on one connection and was not handed to the reactor.
+/// So many bytes go out with one send, at most: any reactor copies as many.
+const TOGETHER: usize = 4_096;
+
+/// What begins on one connection and was not handed to the reactor.
 #[derive(Debug)]
 pub(super) struct Gathered {
-    place: u32,
-    key: Option<Key>,
+    /// The place of the connection on which something begins now, if it is to be gathered.
+    held: Option<u32>,
     bytes: Vec<u8>,
     /// The exchanges whose first byte is among them.
     starts: Vec<StreamId>,
+    /// The longest request of the plan.
+    longest: usize,
 }
 
 impl Gathered {
-    /// For connections with so many exchanges under way, whose requests are copied.
-    pub(super) fn new(capacity: u32) -> Box<Self> {
+    /// For connections with so many exchanges under way, and requests of the plan up to so long.
+    pub(super) fn new(capacity: u32, longest: usize) -> Box<Self> {
         Box::new(Self {
-            place: 0,
-            key: None,
-            bytes: Vec::with_capacity(2 * COPIED),
+            held: None,
+            bytes: Vec::with_capacity(TOGETHER),
             starts: Vec::with_capacity(capacity as usize),
+            longest,
         })
     }
 
-    /// Whether something of the connection in `place` is among it.
-    const fn is_of(&self, place: u32) -> bool {
-        !self.bytes.is_empty() && self.place == place
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.starts.clear();
     }
 }
 
 impl<C: Client, R: Reactor> Worker<C, R> {
-    /// Puts what the protocol wants to send behind what began before it on the same connection.
-    pub(super) fn gather(&mut self, place: u32, now: Instant) {
-        let is_of = |gathered: &Gathered| gathered.is_of(place);
-        if !self.gathered.as_deref().is_some_and(is_of) {
-            self.send_together(now);
+    /// What begins on the connection in `place` is gathered from now on, until
+    /// [`send_together`](Self::send_together).
+    #[inline]
+    pub(super) fn hold(&mut self, place: u32) {
+        if let Some(gathered) = &mut self.gathered {
+            gathered.held = Some(place);
         }
-        while let Some(open) = self.pool.open(place)
-            && open.client.wants_transmit()
-        {
-            let key = open.key;
-            let Some(gathered) = self.gathered.as_deref_mut() else {
-                return;
-            };
-            if gathered.bytes.len() > COPIED || !self.reactor.may_send(key) {
-                return self.transmit(place, now);
-            }
-            self.out.clear();
-            let (bytes, starts) = match open.client.poll_transmit(now, &mut self.out) {
-                wire::Transmit::Fixed { request, starts } => {
-                    let users = self.users.as_ref();
-                    let round = || users.map_or(0, |users| users.round(place));
-                    let hooks = self.hooks.as_mut();
-                    let said =
-                        hooks.and_then(|hooks| hooks.bytes(place, request, round, &mut self.out));
-                    let fixed = || self.requests.named(request).h1_bytes();
-                    (said.unwrap_or_else(fixed), starts)
-                }
-                wire::Transmit::Written { starts } => (&self.out[..], starts),
-                wire::Transmit::Nothing => return self.arm_protocol(place),
-            };
-            (gathered.place, gathered.key) = (place, Some(key));
+    }
+
+    /// Gives a connection what it has [room for](Self::fill). What begins on it goes out together.
+    #[inline]
+    pub(super) fn feed(&mut self, place: u32, at: Instant) {
+        self.hold(place);
+        self.fill(place, at);
+        self.send_together(at);
+    }
+
+    /// Whether what begins in `place` is gathered.
+    #[inline]
+    pub(super) fn is_held(&self, place: u32) -> bool {
+        let gathered = self.gathered.as_ref();
+        gathered.is_some_and(|gathered| gathered.held == Some(place))
+    }
+
+    /// Puts the request that the protocol wants to send behind those that began before it. One that
+    /// finds no room, there or with the reactor, goes out by itself, behind them.
+    pub(super) fn gather(&mut self, place: u32, now: Instant) {
+        let asks = self.hooks.as_ref().and_then(|hooks| hooks.asked(place));
+        let (Some(gathered), Some(open)) = (&self.gathered, self.pool.open(place)) else {
+            return;
+        };
+        let (key, next) = (open.key, asks.map_or(gathered.longest, <[u8]>::len));
+        let is_full = gathered.bytes.len() + next > TOGETHER;
+        if is_full {
+            self.flush(place, now);
+        }
+        if next > TOGETHER || !self.reactor.may_send(key) {
+            return self.transmit(place, now);
+        }
+        let Some(open) = self.pool.open(place) else {
+            return;
+        };
+        let wire::Transmit::Fixed { request, starts } =
+            open.client.poll_transmit(now, &mut self.out)
+        else {
+            return;
+        };
+        let asks = self.hooks.as_ref().and_then(|hooks| hooks.asked(place));
+        let bytes = asks.unwrap_or_else(|| self.requests.named(request).h1_bytes());
+        if let Some(gathered) = &mut self.gathered {
             gathered.bytes.extend_from_slice(bytes);
             gathered.starts.extend(starts);
         }
     }
 
-    /// Hands to the reactor what was gathered.
+    /// What was gathered goes to the reactor, and nothing more is gathered.
     #[inline]
     pub(super) fn send_together(&mut self, now: Instant) {
-        let Some(gathered) = self.gathered.as_deref_mut() else {
-            return;
-        };
-        if gathered.bytes.is_empty() {
-            return;
-        }
-        let place = gathered.place;
-        let open = self.pool.open(place).map(|open| open.key);
-        let Some(key) = open.filter(|key| Some(*key) == gathered.key) else {
-            // The connection is gone: what was to go out asks elsewhere, or has failed with it.
-            gathered.bytes.clear();
-            gathered.starts.clear();
-            return;
-        };
-        let first = gathered.starts.first().copied();
-        let at = (first.is_some() && self.reactor.sends_at_once()).then(|| self.reactor.now());
-        let stored = (gathered.bytes.len() > COPIED)
-            .then(|| self.reactor.store(std::mem::take(&mut gathered.bytes)));
-        let mut transmit = match stored {
-            Some(stored) => Transmit::stored(stored),
-            None => Transmit::copied(&gathered.bytes),
-        };
-        if let Some(first) = first {
-            transmit = transmit.with_tag(first.0);
-        }
-        let handed = self.reactor.send(key, transmit);
-        gathered.bytes.clear();
-        if let Some(stored) = stored {
-            self.reactor.discard(stored);
-        }
-        match handed {
-            Ok(Handed::Behind) => self.wait_together(place),
-            Ok(Handed::Now) => {
-                let mut index = 0;
-                while let Some(gathered) = self.gathered.as_deref()
-                    && let Some(stream) = gathered.starts.get(index)
-                {
-                    let stream = *stream;
-                    index += 1;
-                    self.stamp_soon(place, key, stream, at);
-                }
-            }
-            Err(refused) => {
-                // More may begin because of it.
-                gathered.starts.clear();
-                return self.cannot_send(place, now, first, refused);
-            }
-        }
-        if let Some(gathered) = self.gathered.as_deref_mut() {
-            gathered.starts.clear();
+        if let Some(gathered) = &mut self.gathered
+            && let Some(place) = gathered.held.take()
+            && !gathered.starts.is_empty()
+        {
+            self.flush(place, now);
         }
     }
 
-    /// What was gathered on the connection in `place` stands behind another send: all of it begins
-    /// with the first of it.
-    fn wait_together(&mut self, place: u32) {
-        let Some(gathered) = self.gathered.as_deref() else {
+    /// Hands to the reactor what began on the connection in `place`.
+    fn flush(&mut self, place: u32, now: Instant) {
+        let key = self.pool.open(place).map(|open| open.key);
+        let Some(gathered) = self.gathered.as_deref_mut() else {
             return;
         };
-        let [first, rest @ ..] = &gathered.starts[..] else {
-            return;
+        let first = gathered.starts.first().copied();
+        let (Some(key), Some(first)) = (key, first) else {
+            // Nothing began, or the connection broke: then its exchanges have ended with it.
+            return gathered.clear();
         };
-        let Some((_, flights)) = self.pool.open_and_flights(place) else {
-            return;
-        };
-        for stream in rest {
-            if let Some(Some(flight)) = flights.get_mut(stream.0 as usize) {
-                flight.behind = Some(*first);
+        let at = self.reactor.sends_at_once().then(|| self.reactor.now());
+        let transmit = Transmit::copied(&gathered.bytes).with_tag(first.0);
+        match self.reactor.send(key, transmit) {
+            Ok(Handed::Now) => self.stamp_together(place, key, at),
+            Ok(Handed::Behind) => self.line_up_together(place, first),
+            Err(refused) => {
+                // More may begin elsewhere because of it.
+                gathered.clear();
+                return self.cannot_send(place, now, Some(first), refused);
+            }
+        }
+        if let Some(gathered) = &mut self.gathered {
+            gathered.clear();
+        }
+    }
+
+    /// What was gathered goes to the kernel, or went at `at`.
+    fn stamp_together(&mut self, place: u32, key: Key, at: Option<Instant>) {
+        let mut index = 0;
+        while let Some(gathered) = &self.gathered
+            && let Some(stream) = gathered.starts.get(index)
+        {
+            let stream = *stream;
+            index += 1;
+            self.stamp_soon(place, key, stream, at);
+        }
+    }
+
+    /// What was gathered waits behind another send: all of it begins with `first`.
+    fn line_up_together(&mut self, place: u32, first: StreamId) {
+        if let Some(gathered) = &self.gathered
+            && let Some((_, flights)) = self.pool.open_and_flights(place)
+        {
+            for stream in gathered.starts.iter().skip(1) {
+                if let Some(Some(flight)) = flights.get_mut(stream.0 as usize) {
+                    flight.behind = Some(first);
+                }
             }
         }
     }

@@ -146,7 +146,7 @@ pub struct Worker<C: Client, R> {
     unstamped: Vec<Unstamped>,
     /// Connections with something to send that goes out at the end of the turn.
     gathering: Vec<u32>,
-    /// What began on one connection and goes out together, with HTTP/1.1.
+    /// What begins on one connection and goes out together, with HTTP/1.1.
     gathered: Option<Box<Gathered>>,
     /// Connections with something to send that found no room, in turn.
     stalled: VecDeque<u32>,
@@ -385,7 +385,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// Gives a connection what it has room for: an arrival that waits, else in a closed loop the
     /// next one; without any it stands in line.
     #[inline]
-    fn feed(&mut self, place: u32, at: Instant) {
+    fn fill(&mut self, place: u32, at: Instant) {
         while let Some(open) = self.pool.open(place)
             && open.client.free() > 0
         {
@@ -443,6 +443,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             let (host, arrival) = self.address(due);
             if let Some(place) = self.pool.take_with_room(host) {
                 let free_since = self.pool.open(place).map_or(now, |open| open.free_since);
+                self.hold(place);
                 self.begin(place, arrival, due.max(free_since), now);
                 self.feed(place, now);
             } else {

@@ -15,7 +15,6 @@ use wire::Client;
 
 use super::{Backlog, Gathered, Nap, Renewal, Share, Slowness, Split, TURN, Worker};
 use crate::decoding::Decoder;
-use crate::dictation::COPIED;
 use crate::exchange::Cause;
 use crate::hooks::Hooks;
 use crate::pool::{self, Pool};
@@ -73,8 +72,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let longest = hooks.as_ref().map_or(0, |hooks| hooks.longest());
         let connections = pool.connections as usize;
         let exchanges = connections * pool.capacity as usize;
-        let are_copied = requests.all().all(|one| one.h1_bytes().len() <= COPIED);
-        let gathers = !C::GATHERS && pool.capacity > 1 && slow.is_none() && are_copied;
+        let is_plain = !C::GATHERS && !C::HANDSHAKES && slow.is_none();
+        let gathers = is_plain && pool.capacity > 1 && !hooks.as_deref().is_some_and(Hooks::writes);
+        let longest_fixed = requests.all().map(|one| one.h1_bytes().len()).max();
         let stored = requests.all();
         let stored = stored.map(|request| reactor.store(request.h1_bytes().to_vec()));
         Self {
@@ -87,7 +87,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             backlog_at_start: 0,
             unstamped: Vec::with_capacity(connections + exchanges),
             gathering: Vec::with_capacity(if C::GATHERS { connections } else { 0 }),
-            gathered: gathers.then(|| Gathered::new(pool.capacity)),
+            gathered: gathers.then(|| Gathered::new(pool.capacity, longest_fixed.unwrap_or(0))),
             stalled: VecDeque::with_capacity(connections),
             // One of each user, and where there are several servers, one of each connection.
             to_share: Vec::with_capacity(users.as_ref().map_or(0, |_| connections)),

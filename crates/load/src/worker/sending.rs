@@ -15,9 +15,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     #[inline]
     pub(super) fn send(&mut self, place: u32, now: Instant) {
         if !C::GATHERS {
-            return match self.gathered {
-                None => self.transmit(place, now),
-                Some(_) => self.gather(place, now),
+            return match self.is_held(place) {
+                true => self.gather(place, now),
+                false => self.transmit(place, now),
             };
         }
         if let Some(open) = self.pool.open(place)
@@ -31,7 +31,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     #[inline]
     pub(super) fn send_gathered(&mut self, now: Instant) {
         if !C::GATHERS {
-            return self.send_together(now);
+            return;
         }
         // Where one cannot be used any more, others get something to send.
         let mut index = 0;
@@ -61,9 +61,6 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     pub(super) fn transmit(&mut self, place: u32, now: Instant) {
         if self.slow.as_ref().is_some_and(|slow| slow.sends(place)) {
             return self.transmit_slowly(place, now);
-        }
-        if self.gathered.is_some() {
-            self.send_together(now);
         }
         while let Some(open) = self.pool.open(place)
             && open.client.wants_transmit()

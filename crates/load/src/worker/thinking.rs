@@ -275,6 +275,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             Connection::Open(open) if open.client.free() > 0 => {
                 let free_since = open.free_since;
                 if let Some(due) = self.claim_for_user(place, now) {
+                    if self.users.as_ref().is_some_and(Users::ask_together) {
+                        self.hold(place);
+                    }
                     self.begin(place, Arrival::new(due), due.max(free_since), now);
                     self.feed_batch(place, now);
                 }

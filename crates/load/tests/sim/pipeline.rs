@@ -249,3 +249,52 @@ fn a_long_request_keeps_its_place_among_others() {
         );
     });
 }
+
+/// More than one send may hold, and requests that fill most of one.
+#[test]
+fn requests_that_do_not_fit_one_send_keep_their_order() {
+    where_kernels_never_fail(|| {
+        for (pipeline, length) in [(64, 150), (3, 1_500), (2, 4_090), (4, 5_000)] {
+            let path = format!("http://sim/{}", "x".repeat(length));
+            let plan = PlanFile {
+                requests: vec![RequestFile::get(path)],
+                pipeline,
+                ..count(2, 640)
+            };
+            let server = hello(Service::Constant(ms(1)));
+            let seen = server.counts();
+            let record = simulate(plan, server);
+            let outcomes = record.total.outcomes;
+            assert_eq!(outcomes[Outcome::Ok], 640, "{:?}", record.examples);
+            assert_eq!(seen.connections.load(Ordering::Relaxed), 2);
+            assert_eq!(seen.requests.load(Ordering::Relaxed), 640);
+            let arrivals = seen.arrivals.load(Ordering::Relaxed);
+            assert_eq!(arrivals < 640, length < 4_000, "{arrivals} of {length}");
+        }
+    });
+}
+
+/// Whatever the kernel does, each exchange ends once, and nothing is sent that is not counted.
+#[test]
+fn what_is_sent_together_ends_once_on_any_kernel() {
+    for pipeline in [2, 16] {
+        let plan = PlanFile {
+            requests: vec![RequestFile::get(format!("http://sim/{}", "x".repeat(400)))],
+            pipeline,
+            ..count(5, 2_000)
+        };
+        let server = numbered(|number| {
+            let reply = Reply::new(HELLO);
+            Some(match number % 50 {
+                7 => reply.then(Then::Finish),
+                31 => reply.then(Then::Reset),
+                _ => reply,
+            })
+        });
+        let seen = server.counts();
+        let record = simulate(plan, server);
+        let all = all(&record);
+        assert_eq!(all.due, all.outcomes.total());
+        assert!(seen.bytes.load(Ordering::Relaxed) <= all.bytes_sent.count());
+    }
+}
