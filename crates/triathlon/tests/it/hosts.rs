@@ -217,9 +217,11 @@ fn users_ask_several_servers_and_keep_their_cookies_apart() {
         (at_two, &second, "from=two", ["/b", "/c"], &right[2..]),
     ] {
         let heard = heard.lock().expect("nobody panicked");
-        assert_eq!(heard.len() as u64, asked.iter().sum::<u64>());
+        // What the first user asks first is asked once before the run, on a connection of its own.
+        let before = u64::from(host == &first);
+        assert_eq!(heard.len() as u64 - before, asked.iter().sum::<u64>());
         for (connection, text) in heard.iter() {
-            assert!(*connection < 2, "{text}");
+            assert!(*connection < 2 + before, "{text}");
             assert!(text.contains(&format!("\r\nHost: {host}\r\n")), "{text}");
             assert!(
                 paths
@@ -233,8 +235,8 @@ fn users_ask_several_servers_and_keep_their_cookies_apart() {
         }
         let with = heard.iter().filter(|(_, text)| text.contains("Cookie: "));
         assert_eq!(
-            with.count() + 2,
-            heard.len(),
+            with.count() as u64 + 2 + before,
+            heard.len() as u64,
             "all but the first of each user"
         );
     }
