@@ -2,7 +2,7 @@
 
 use model::Random;
 use model::plan::{Plan, ScriptFile};
-use sys::reactor::Settings;
+use sys::reactor::{SENDS_MAX, Settings};
 use wire::Client;
 use wire::h1::client::{Connection, HEAD_BYTES, Shared};
 use wire::h2::client as h2;
@@ -93,14 +93,20 @@ impl Speak for InClear {
         };
         let plain = settings(connections);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let copy_bytes = match (bytes, plan.file().pipeline) {
+        let one_each = connections.clamp(64, PIECES);
+        let (copies, copy_bytes) = match (bytes, plan.file().pipeline) {
             (0, 1) => return plain,
-            (bytes, 1) => bytes,
-            // What goes out together is copied, too.
-            (bytes, _) => bytes.max(plain.copy_bytes),
+            (bytes, 1) => (one_each, bytes),
+            // What goes out together is copied, too: a connection that finds no room waits.
+            (bytes, pipeline) => {
+                let most = u32::try_from(SENDS_MAX).unwrap_or(u32::MAX);
+                let sends = connections.saturating_mul(pipeline.min(most));
+                let copies = sends.clamp(64, PIECES.max(connections));
+                (copies, bytes.max(plain.copy_bytes))
+            }
         };
         Settings {
-            copies: connections.clamp(64, PIECES),
+            copies,
             copy_bytes,
             ..plain
         }
@@ -231,5 +237,33 @@ fn piece(plan: &Plan) -> usize {
     match has_content || dictation::asks(plan) {
         true => PIECE_LONGEST,
         false => PIECE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::fixture;
+
+    use super::*;
+
+    /// What goes out together is copied: each connection of a pipeline has room for as many sends
+    /// as it may have under way, so that none waits for the others.
+    #[test]
+    fn each_connection_of_a_pipeline_has_room_for_its_sends() {
+        let address = ([127, 0, 0, 1], 80).into();
+        let copies = |connections: u32, pipeline| {
+            let mut file = fixture::plan("http://127.0.0.1/", &[address]);
+            file.connections = connections;
+            file.pipeline = pipeline;
+            let plan = Plan::try_from(file).expect("a plan that can run");
+            let room = InClear.settings(connections, &plan);
+            assert!(room.copy_bytes >= 4_096);
+            room.copies
+        };
+        assert_eq!(copies(100, 64), 400);
+        assert_eq!(copies(100, 2), 200);
+        assert_eq!(copies(5_000, 16), 5_000);
+        // Without one, bytes that lie ready are sent from where they are.
+        assert_eq!(copies(5_000, 1), settings(5_000).copies);
     }
 }

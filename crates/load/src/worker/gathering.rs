@@ -92,6 +92,10 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         };
         let asks = self.hooks.as_ref().and_then(|hooks| hooks.asked(place));
         let bytes = asks.unwrap_or_else(|| self.requests.named(request).h1_bytes());
+        debug_assert!(
+            starts.is_some(),
+            "each request of HTTP/1.1 begins an exchange"
+        );
         if let Some(gathered) = &mut self.gathered {
             gathered.bytes.extend_from_slice(bytes);
             gathered.starts.extend(starts);
