@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use model::capacity::Came;
 use model::coding::Coding;
 use model::plan::Arrivals;
 use model::{Outcome, Span, Trial};
@@ -518,7 +519,7 @@ fn a_capacity_is_searched_and_measured_once_more() {
     let results = folder.path().join("results");
     let servers = "[[server]]\nproduct = \"nginx\"";
     let load = "mode = \"capacity\"\nobjective = \"errors<1%\"";
-    let run = run(folder.path(), &results, "100ms", &[servers, FILE, load]);
+    let run = run(folder.path(), &results, "400ms", &[servers, FILE, load]);
     assert!(files(&results, "gaps").is_empty(), "{run:#?}");
     let trial = |path| -> Trial {
         let text = fs::read_to_string(path).expect("a readable trial");
@@ -547,7 +548,11 @@ fn a_capacity_is_searched_and_measured_once_more() {
         };
         assert_eq!(rate_per_1000_s, lower, "{point:?}");
         assert_eq!(trial.thresholds.len(), 1, "{point:?}");
-        assert!(found.trials.len() > 5, "{point:?}: {:?}", found.trials);
+        // Windows this short are easily spoilt by other work; three in a row end the search.
+        let last = &found.trials[found.trials.len().saturating_sub(3)..];
+        let is_cut = last.len() == 3 && last.iter().all(|made| made.came == Came::Spoilt);
+        let is_whole = is_cut || found.trials.len() > 5;
+        assert!(is_whole, "{point:?}: {:?}", found.trials);
         told.push(found.trials.len());
     }
     // Each trial of the search is stored, and the closed loop that it begins with.
