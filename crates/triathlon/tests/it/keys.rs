@@ -44,6 +44,11 @@ fn measured_for(duration: &str, servers: &str, workload: &str, load: &str) -> Ve
 }
 
 fn run(folder: &Path, results: &Path, duration: &str, tables: &[&str; 3]) -> Run {
+    measure(folder, results, duration, tables).expect_measured()
+}
+
+/// The same, whatever comes of it.
+fn measure(folder: &Path, results: &Path, duration: &str, tables: &[&str; 3]) -> Run {
     let [servers, workload, load] = tables;
     let text = format!(
         "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\nwarmup = \"20ms\"\n\
@@ -61,7 +66,7 @@ fn run(folder: &Path, results: &Path, duration: &str, tables: &[&str; 3]) -> Run
         "--results",
         &place,
     ];
-    triathlon(["lab", "--no-lock", &file].into_iter().chain(words)).expect_measured()
+    triathlon(["lab", "--no-lock", &file].into_iter().chain(words))
 }
 
 const FILE: &str = "body = { bytes = 7 }";
@@ -515,16 +520,42 @@ fn a_capacity_is_searched_and_measured_once_more() {
     if need(name, ["nginx"]).is_none() {
         return;
     }
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let results = folder.path().join("results");
+    // What the machine spoils ends a search, and is made again here.
+    let mut ends = Vec::new();
+    for _ in 0..6 {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        match search(folder.path()) {
+            Ok(()) => return,
+            Err(end) => ends.push(end),
+        }
+    }
+    panic!("no search came to its own end: {ends:#?}");
+}
+
+/// A lab that searches for the capacity of nginx: what it stores, if nothing but the server ended
+/// the search.
+fn search(folder: &Path) -> Result<(), String> {
+    let results = folder.join("results");
     let servers = "[[server]]\nproduct = \"nginx\"";
     let load = "mode = \"capacity\"\nobjective = \"errors<1%\"";
-    let run = run(folder.path(), &results, "400ms", &[servers, FILE, load]);
-    assert!(files(&results, "gaps").is_empty(), "{run:#?}");
+    let run = measure(folder, &results, "100ms", &[servers, FILE, load]);
     let trial = |path| -> Trial {
         let text = fs::read_to_string(path).expect("a readable trial");
         serde_json::from_str(&text).expect("a trial")
     };
+    let trials: Vec<Trial> = files(&results, "trials").into_iter().map(trial).collect();
+    let found = trials.iter().find_map(|trial| trial.context.search.clone());
+    let Some(found) = found else {
+        return Err(format!("{run:#?}"));
+    };
+    if found
+        .trials
+        .last()
+        .is_none_or(|last| last.came == Came::Spoilt)
+    {
+        return Err(format!("{found:#?}"));
+    }
+    assert!(files(&results, "gaps").is_empty(), "{run:#?}");
     let searches = files(&results, "searches");
     let searched = searches.len();
     let folder = searches[0]
@@ -535,7 +566,7 @@ fn a_capacity_is_searched_and_measured_once_more() {
     let listed = digests.lines().filter(|line| line.contains("  searches/"));
     assert_eq!(listed.count(), searched);
     let mut told = Vec::new();
-    for trial in files(&results, "trials").into_iter().map(trial) {
+    for trial in trials {
         let point = trial.point.expect("a point");
         if point.ceiling {
             continue;
@@ -548,14 +579,11 @@ fn a_capacity_is_searched_and_measured_once_more() {
         };
         assert_eq!(rate_per_1000_s, lower, "{point:?}");
         assert_eq!(trial.thresholds.len(), 1, "{point:?}");
-        // Windows this short are easily spoilt by other work; three in a row end the search.
-        let last = &found.trials[found.trials.len().saturating_sub(3)..];
-        let is_cut = last.len() == 3 && last.iter().all(|made| made.came == Came::Spoilt);
-        let is_whole = is_cut || found.trials.len() > 5;
-        assert!(is_whole, "{point:?}: {:?}", found.trials);
+        assert!(found.trials.len() > 5, "{point:?}: {:?}", found.trials);
         told.push(found.trials.len());
     }
     // Each trial of the search is stored, and the closed loop that it begins with.
     assert_eq!(told.len(), 1, "one trial at what was found");
     assert!(searched > told[0], "{searched} stored, {told:?} told");
+    Ok(())
 }
