@@ -5,7 +5,6 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -370,33 +369,13 @@ fn searched(
     panic!("no such interval in five searches: {others:#?}");
 }
 
-/// A server that has so many answers to give per second and refuses the others, by a bucket of
-/// twenty: more than that rate cannot be met, however fast the machine is.
+/// More than the rate at which the server gives answers cannot be met, however fast the machine is.
 #[test]
 fn a_capacity_is_an_interval_below_what_the_server_gives() {
     let name = "a_capacity_is_an_interval_below_what_the_server_gives";
     let Some([]) = need(name, []) else { return };
     const GIVES: f64 = 200.0;
-    const BUCKET: f64 = 20.0;
-    let bucket = Arc::new(Mutex::new((BUCKET, Instant::now())));
-    let server = Stub::start_raw(move |mut stream, _| {
-        // The first answer on a connection is free, so that every trial has its reference.
-        let mut is_free = true;
-        while read_head(&mut stream).is_some() {
-            let mut bucket = bucket.lock().expect("nobody panicked");
-            let gained = bucket.1.elapsed().as_secs_f64() * GIVES;
-            *bucket = ((bucket.0 + gained).min(BUCKET), Instant::now());
-            if std::mem::take(&mut is_free) || bucket.0 >= 1.0 {
-                bucket.0 = (bucket.0 - 1.0).max(0.0);
-                send(&mut stream, RIGHT);
-            } else {
-                send(
-                    &mut stream,
-                    b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n",
-                );
-            }
-        }
-    });
+    let server = Stub::start_paced(GIVES, 20.0);
     let flags = "--capacity errors<2% -d 400ms --warmup 0s -c 4 -t 1";
     let bounds = |answer: &serde_json::Value| {
         let rate = |key: &str| answer[key].as_f64().expect("a rate") / 1e3;

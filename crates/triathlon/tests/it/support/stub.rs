@@ -2,13 +2,16 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a right answer of these servers is: status 200 and these seven bytes.
 pub(crate) const RIGHT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nseven!\n";
+
+/// What a server answers that has no answer left to give.
+const FULL: &[u8] = b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n";
 
 /// What to do with the connection after an exchange.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -63,7 +66,28 @@ impl Stub {
         Self::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), serve)
     }
 
-    /// The same on any local address.
+    /// Gives `per_second` right answers at most and refuses whatever else is asked. It carries as
+    /// many as `bucket` over from idle times.
+    pub(crate) fn start_paced(per_second: f64, bucket: f64) -> Self {
+        let full = Arc::new(Mutex::new((bucket, Instant::now())));
+        Self::start_raw(move |mut stream, _| {
+            // The first answer on a connection is free, so that every trial has its reference.
+            let mut is_free = true;
+            while read_head(&mut stream).is_some() {
+                let mut full = full.lock().expect("nobody panicked");
+                let gained = full.1.elapsed().as_secs_f64() * per_second;
+                *full = ((full.0 + gained).min(bucket), Instant::now());
+                if std::mem::take(&mut is_free) || full.0 >= 1.0 {
+                    full.0 = (full.0 - 1.0).max(0.0);
+                    send(&mut stream, RIGHT);
+                } else {
+                    send(&mut stream, FULL);
+                }
+            }
+        })
+    }
+
+    /// Like [`Stub::start_raw`], on any local address.
     pub(crate) fn listen(
         address: IpAddr,
         serve: impl Fn(TcpStream, &AtomicU64) + Send + Sync + 'static,
