@@ -32,7 +32,7 @@ pub struct Exchange {
     pub content: Bytes,
     /// How that is encoded; none if no head of an answer came.
     pub coding: Option<Coding>,
-    /// How long the connect took, if it was the first on its connection.
+    /// How long the connect took, if it was the first on its connection, or until it failed.
     pub connect: Option<Span>,
     /// How late we began to make that connection for it, where we could have begun before.
     pub begun_late: Span,
@@ -74,11 +74,14 @@ impl Exchange {
     }
 
     /// A connection was free and we had not sent yet, or one could have been made and we had not
-    /// begun: our doing. The verdict reads this one.
+    /// begun: our doing. The verdict reads this one. What was not sent has one if we began late to
+    /// make the connection that failed.
     #[inline]
     pub fn late_time(&self) -> Option<Span> {
-        let sent = self.sent?;
-        Some(sent.saturating_since(self.ready) + self.begun_late)
+        match self.sent {
+            Some(sent) => Some(sent.saturating_since(self.ready) + self.begun_late),
+            None => (!self.begun_late.is_zero()).then_some(self.begun_late),
+        }
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) struct Open<C> {
     pub(crate) securing_since: Option<Instant>,
 }
 
-/// How a connection was made.
+/// How a connection was made, or was to be made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Making {
     /// How long the connect took.
@@ -90,7 +90,7 @@ pub(crate) struct Securing<C> {
     /// When the transport was established.
     pub(crate) since: Instant,
     /// How the transport was made.
-    pub(super) making: Making,
+    pub(crate) making: Making,
     /// As for one that is connecting.
     pub(crate) pending: Option<Instant>,
     /// As for one that is open.
@@ -132,7 +132,7 @@ pub(super) struct Place<C> {
     pub(super) in_line: bool,
     /// Since when it has had no connection.
     pub(super) absent_since: Instant,
-    /// Whether the next connect is late: it is told when that succeeds.
+    /// Whether the next connect is late: it is told when that is over.
     pub(super) overdue: Option<Overdue>,
 }
 
@@ -154,4 +154,18 @@ impl<C> Place<C> {
         absent_since: Instant::ZERO,
         overdue: None,
     };
+
+    /// How the connect went that is over at `at`, well or not.
+    pub(super) fn made(&mut self, at: Instant) -> Making {
+        let asked = match self.connection {
+            Connection::Connecting { asked, .. } => asked.unwrap_or(at),
+            // It was refused at once.
+            _ => at,
+        };
+        let overdue = self.overdue.take();
+        Making {
+            took: at.saturating_since(asked),
+            late: overdue.map_or(Span::ZERO, |overdue| asked.saturating_since(overdue.since)),
+        }
+    }
 }

@@ -6,7 +6,7 @@ use sys::reactor::{Key, Reactor};
 use wire::Client;
 use wire::tunnel::Opening;
 
-use super::connection::{Connection, Open, Securing};
+use super::connection::{Connection, Making, Open, Securing};
 use super::{Owner, Pool, Settings};
 use crate::recorder::Recorder;
 
@@ -44,7 +44,6 @@ impl<C: Client> Pool<C> {
         let Connection::Connecting {
             key,
             source,
-            asked,
             pending,
             ..
         } = *self.connection(place)
@@ -52,7 +51,7 @@ impl<C: Client> Pool<C> {
             return;
         };
         self.sources.count(source);
-        let making = self.made(place, asked, at);
+        let making = self.places[place as usize].made(at);
         recorder.connect_time.record(making.took);
         recorder.established(at);
         *self.connection(place) = Connection::Securing(Securing {
@@ -127,14 +126,15 @@ impl<C: Client> Pool<C> {
         Some(pending)
     }
 
-    /// The handshake of `place` failed, or was given up. Returns the exchange that waited for it.
+    /// The handshake of `place` failed, or was given up. Returns the exchange that waited for it,
+    /// and how the transport was made.
     pub(crate) fn handshake_failed(
         &mut self,
         place: u32,
         at: Instant,
         reactor: &mut impl Reactor,
         recorder: &mut Recorder,
-    ) -> Option<Instant> {
+    ) -> Option<(Instant, Making)> {
         let securing = self.take_securing(place)?;
         recorder.connections_at(at).broken += 1;
         // What says why is handed in first.
@@ -142,6 +142,6 @@ impl<C: Client> Pool<C> {
         recorder.add_bytes_sent(reactor.bytes_taken(securing.key), at);
         self.owners[securing.key.index()] = Owner::Nobody;
         reactor.close(securing.key);
-        securing.pending
+        Some((securing.pending?, securing.making))
     }
 }

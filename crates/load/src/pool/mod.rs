@@ -263,11 +263,11 @@ impl<C: Client> Pool<C> {
         }
         self.dials += 1;
         recorder.connections_at(now).asked += 1;
+        if let Some(overdue) = &mut self.places[place as usize].overdue {
+            overdue.since += now.saturating_since(overdue.wanted);
+        }
         if let Ok(key) = result {
             self.owners[key.index()] = Owner::Connection(place);
-            if let Some(overdue) = &mut self.places[place as usize].overdue {
-                overdue.since += now.saturating_since(overdue.wanted);
-            }
             self.connecting += 1;
             let pending = self.take_pending(place);
             *self.connection(place) = Connection::Connecting {
@@ -303,7 +303,6 @@ impl<C: Client> Pool<C> {
         let Connection::Connecting {
             key,
             source,
-            asked,
             pending,
             ..
         } = *self.connection(place)
@@ -311,7 +310,7 @@ impl<C: Client> Pool<C> {
             return None;
         };
         self.sources.count(source);
-        let making = self.made(place, asked, at);
+        let making = self.places[place as usize].made(at);
         self.connecting -= 1;
         self.open += 1;
         recorder.set_open_connections(self.open);
@@ -321,32 +320,23 @@ impl<C: Client> Pool<C> {
         pending
     }
 
-    /// How the connect of `place` went that was handed in when it was `asked` and succeeded at
-    /// `at`.
-    fn made(&mut self, place: u32, asked: Option<Instant>, at: Instant) -> Making {
-        let asked = asked.unwrap_or(at);
-        let overdue = self.places[place as usize].overdue.take();
-        Making {
-            took: at.saturating_since(asked),
-            late: overdue.map_or(Span::ZERO, |overdue| asked.saturating_since(overdue.since)),
-        }
-    }
-
-    /// The connect of `place` failed, or was given up. Returns the exchange that waited for it.
+    /// The connect of `place` failed, or was given up. Returns the exchange that waited for it, and
+    /// how the connect went.
     pub(crate) fn connect_failed(
         &mut self,
         place: u32,
         at: Instant,
         recorder: &mut Recorder,
-    ) -> Option<Instant> {
+    ) -> Option<(Instant, Making)> {
         recorder.connect_failed(at);
+        let making = self.places[place as usize].made(at);
         let pending = self.take_pending(place);
         if let Connection::Connecting { key, .. } = *self.connection(place) {
             self.owners[key.index()] = Owner::Nobody;
             self.connecting -= 1;
         }
         *self.connection(place) = Connection::Absent;
-        pending
+        Some((pending?, making))
     }
 
     /// The connection in `place` lets go of its socket, which stays open.

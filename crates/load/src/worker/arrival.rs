@@ -2,6 +2,8 @@
 
 use model::units::Instant;
 
+use crate::pool::Making;
+
 /// An arrival that waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
@@ -12,6 +14,8 @@ pub(super) struct Arrival {
     pub(super) goes_on: bool,
     /// The connection of the user who asks it, if a script says whose it is.
     pub(super) place: Option<u32>,
+    /// How the connection was made that failed, if it waited for one.
+    pub(super) making: Option<Making>,
 }
 
 impl Arrival {
@@ -23,6 +27,7 @@ impl Arrival {
             class: None,
             goes_on: false,
             place: None,
+            making: None,
         }
     }
 

@@ -148,9 +148,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// A connect failed: so does the exchange that waited for it.
     pub(super) fn connect_failed(&mut self, place: u32, at: Instant, cause: Cause) {
         let pending = self.pool.connect_failed(place, at, &mut self.recorder);
-        let pending = pending.map(|due| self.arrival(place, due));
-        let host = self.pool.host(place);
-        if let Some(arrival) = pending.or_else(|| self.take_waiting(host)) {
+        if let Some(arrival) = self.waiting_for(place, pending) {
             self.never_sent(arrival, at, cause);
         }
         if !self.stopping {

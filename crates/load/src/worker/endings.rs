@@ -192,6 +192,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             class,
             goes_on,
             place,
+            making,
         } = arrival;
         let hooks = self.hooks.as_mut().filter(|_| goes_on);
         let since = hooks.and_then(|hooks| hooks.give_up_led());
@@ -201,6 +202,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             Outcome::Shed if since.is_some() => Cause::Unfinished,
             _ => cause,
         };
+        let late = making.map_or(Span::ZERO, |making| making.late);
         let exchange = Exchange {
             due,
             ready: since.map_or_else(|| now.max(due), |since| since.ready),
@@ -209,8 +211,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             ended: now.max(due),
             content: Bytes::ZERO,
             coding: None,
-            connect: None,
-            begun_late: since.map_or(Span::ZERO, |since| since.begun_late),
+            connect: making.map(|making| making.took),
+            begun_late: since.map_or(late, |since| since.begun_late),
             class,
             cause: Some(cause),
         };

@@ -10,7 +10,7 @@ use wire::{Broken, Client, End, Head, ProtocolError, Sink, StreamId};
 
 use super::{Arrival, STALLED, Worker};
 use crate::exchange::{Cause, Exchange};
-use crate::pool::{Connection, Open, Pool};
+use crate::pool::{Connection, Making, Open, Pool};
 use crate::recorder::Recorder;
 
 /// How an exchange ended that was a handshake.
@@ -313,7 +313,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let since = securing.map_or(at, |securing| securing.since);
         let (reactor, recorder) = (&mut self.reactor, &mut self.recorder);
         let pending = self.pool.handshake_failed(place, at, reactor, recorder);
-        if let Some(due) = pending
+        if let Some((due, _)) = pending
             && self.is_bare()
         {
             let how = Ended {
@@ -329,9 +329,16 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
-    /// The exchange that waited for the connection in `place`, or else for any.
-    fn waiting_for(&mut self, place: u32, pending: Option<Instant>) -> Option<Arrival> {
-        let pending = pending.map(|due| self.arrival(place, due));
+    /// The exchange that waited for the connection in `place`, which failed, or else for any.
+    pub(super) fn waiting_for(
+        &mut self,
+        place: u32,
+        pending: Option<(Instant, Making)>,
+    ) -> Option<Arrival> {
+        let pending = pending.map(|(due, making)| Arrival {
+            making: Some(making),
+            ..self.arrival(place, due)
+        });
         pending.or_else(|| self.take_waiting(self.pool.host(place)))
     }
 

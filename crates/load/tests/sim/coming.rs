@@ -5,6 +5,7 @@ use model::plan::pace::mean_rate;
 use model::plan::{Arrivals, PlanFile, Stop};
 use model::record::UsersRecord;
 use model::units::Span;
+use sys::Errno;
 use sys::reactor::sim::{Kernel, Reply, Then};
 
 use crate::harness::{
@@ -159,6 +160,42 @@ fn a_generator_that_lets_users_in_late_is_late() {
     assert!(record.late_time.max() > Some(ms(4)));
     let blocked = record.blocked_time.mean().expect("each has one");
     assert!(blocked < Span::from_us(10), "{blocked}");
+}
+
+/// So it is where the connect fails that was begun late: the server did not keep them waiting.
+#[test]
+fn a_connect_that_is_begun_late_and_fails_was_late() {
+    let text = "
+        user_rate = 20
+        user_arrivals = 'fixed'
+        [[step]]
+        get = '/front'
+    ";
+    let kernel = Kernel {
+        seed: 5,
+        wait_late: ms(5),
+        ..Kernel::default()
+    };
+    let plan = PlanFile {
+        samples: 1_000,
+        ..seated(text, closed(20, s(10)))
+    };
+    let (server, _) = hearing(|_| Some(Reply::new(HELLO)));
+    // What follows upon a failure succeeds, so that no place backs off for long.
+    let server = server.refusing(|_, number| (number % 2 == 0).then(|| Errno::new(111)));
+    let record = simulate_on(kernel, plan, server);
+    let outcomes = &record.total.outcomes;
+    assert_eq!(
+        (outcomes[Outcome::Ok], outcomes[Outcome::Connect]),
+        (100, 100)
+    );
+    let blocked = record.blocked_time.max().expect("each has one");
+    assert!(blocked < Span::from_us(10), "{blocked}");
+    let late = record.late_time.sum();
+    assert!((ms(180)..ms(400)).contains(&late), "{late}");
+    for sample in &record.samples {
+        assert_eq!(sample.connect_ns, Some(0), "{sample:?}");
+    }
 }
 
 #[test]

@@ -231,7 +231,8 @@ pub struct Sample {
     pub first_byte_ns: Option<i64>,
     /// When it ended.
     pub ended_ns: i64,
-    /// How the connect that carried it took, if it was the first on its connection.
+    /// How long the connect took that carried it, if it was the first on its connection, or that
+    /// failed, if it waited for that one.
     pub connect_ns: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
