@@ -125,7 +125,8 @@ impl Coming {
         self.told.seated += 1;
         let there = self.told.seated - self.told.left;
         self.told.there_most = self.told.there_most.max(there);
-        self.told.wait.record(now.saturating_since(came));
+        // What passed since there has been a place is our lateness, and told with what is asked.
+        self.told.wait.record(place_since.saturating_since(came));
         Some(Seated {
             user,
             number,

@@ -149,6 +149,7 @@ fn a_generator_that_lets_users_in_late_is_late() {
     let record = simulate_on(kernel, seated(&text, closed(20, s(10))), server);
     let users = record.users.clone().expect("they come");
     assert_eq!((users.came, users.waited), (1_000, Some(0)));
+    assert_eq!(users.wait.max(), Some(ms(0)), "there was a place for each");
     assert_eq!(
         record.total.outcomes[Outcome::Ok],
         1_000,

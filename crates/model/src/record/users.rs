@@ -22,7 +22,8 @@ pub struct UsersRecord {
     pub there_most: u64,
     /// The most who waited for a place at once; of several workers, that of each, added up.
     pub waiting_most: u64,
-    /// How long those waited for a place who found one.
+    /// How long those waited who found a place, until there was one. How late the generator then was
+    /// to let them in is in the late time of what they asked first.
     pub wait: Distribution,
 }
 
