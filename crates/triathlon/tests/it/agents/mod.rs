@@ -74,14 +74,16 @@ fn users_come_to_agents_and_leave() {
     let users = |record: &Record| record.users.clone().expect("they come");
     let all = users(&trial.record);
     assert_eq!(all.came, 100, "{run:#?}");
-    // On a busy machine the last may come when the window is over.
-    assert!((90..=100).contains(&all.seated), "{run:#?}");
+    // On a busy machine the last may be let in when the window is over.
     assert!(all.left > 0, "{run:#?}");
+    assert!(all.left <= all.seated && all.seated <= 100, "{run:#?}");
     let shares: Vec<_> = trial.agents.iter().map(|one| users(&one.record)).collect();
     let came: Vec<u64> = shares.iter().map(|share| share.came).collect();
     assert_eq!(came, [50, 50], "{run:#?}");
     let left: u64 = shares.iter().map(|share| share.left).sum();
     assert_eq!(left, all.left, "{run:#?}");
+    let seated: u64 = shares.iter().map(|share| share.seated).sum();
+    assert_eq!(seated, all.seated, "{run:#?}");
     let counts = per_connection(&nginx.quit());
     let whole = counts.values().filter(|count| **count == 2).count() as u64;
     assert!(whole >= all.left, "{counts:?}");
