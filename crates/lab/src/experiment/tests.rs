@@ -41,8 +41,8 @@ fn a_mistake_names_file_line_key_and_the_nearest_valid_one() {
         "rounds = 6",
         "rouds = 6",
         "x.toml:4: experiment.rouds: no such key here; there are name, question, rounds, order, \
-         restart, repeats, reload, reference, warmup, warmup_min, calm, duration, duration_min, \
-         seed; did you mean 'rounds'?",
+         restart, repeats, reload, reference, warmup, warmup_min, settle, calm, duration, \
+         duration_min, seed; did you mean 'rounds'?",
     );
     check(
         "cores = [1, 2]",
@@ -408,7 +408,7 @@ fn the_table_of_keys_is_that_of_the_types() {
     let full = r#"{
         "experiment": { "name": "n", "question": "q", "rounds": 1, "order": "cell",
             "restart": "round", "repeats": 1, "reference": "p", "warmup": "1s", "warmup_min": "1s",
-            "duration": "2s", "duration_min": "1s", "seed": 1, "reload": true },
+            "settle": "1s", "duration": "2s", "duration_min": "1s", "seed": 1, "reload": true },
         "server": [{ "product": "p", "url": "u", "pid": 1, "label": "l", "preset": "p",
             "program": "/p", "cores": 1, "access_log": "off",
             "restart": "trial", "variant": "v", "twin": true, "priority": 2, "settings": { "a": 1 },

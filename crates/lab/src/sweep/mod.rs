@@ -457,8 +457,11 @@ pub(crate) fn spread<T: Copy>(values: &[T], count: usize) -> Vec<T> {
 }
 
 /// How long each trial's load runs before its window begins: its connections are new, its server
-/// is warm. One that was frozen finds the caches as another left them.
+/// is warm. One that was frozen finds the caches as another left them. The experiment may say it.
 pub fn settle(experiment: &Experiment) -> Span {
+    if let Some(given) = experiment.file().experiment.settle {
+        return given;
+    }
     let duration = experiment.duration();
     let least = match experiment.order() {
         Order::Cell => Span::from_ms(100),

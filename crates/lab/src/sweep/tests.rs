@@ -27,7 +27,7 @@ fn the_same_seed_gives_the_same_order_and_another_another() {
 }
 
 #[test]
-fn load_runs_for_a_tenth_of_a_window_before_it_and_in_short_ones_for_half() {
+fn load_runs_before_its_window_as_long_as_is_said_or_for_a_part_of_it() {
     for (words, ms) in [
         (["duration=10s", "order=cell"], 500),
         (["duration=2s", "order=cell"], 200),
@@ -35,6 +35,8 @@ fn load_runs_for_a_tenth_of_a_window_before_it_and_in_short_ones_for_half() {
         (["duration=100ms", "order=cell"], 50),
         (["duration=100ms", "order=server"], 20),
         (["duration=20ms", "order=server"], 10),
+        (["duration=2s", "settle=1500ms"], 1_500),
+        (["duration=20ms", "settle=0s"], 0),
     ] {
         assert_eq!(settle(&first_heat(&words)), Span::from_ms(ms), "{words:?}");
     }

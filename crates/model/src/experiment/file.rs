@@ -87,6 +87,13 @@ pub struct HeaderFile {
         with = "super::values::maybe_span"
     )]
     pub warmup_min: Option<Span>,
+    /// How long the load of each trial runs before its window; none: a part of the window.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "super::values::maybe_span"
+    )]
+    pub settle: Option<Span>,
     /// How long is waited before a trial for what earlier ones left the machine to do.
     #[serde(default = "two_seconds", with = "span")]
     pub calm: Span,

@@ -59,7 +59,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("opened", open)
     .evidence("wanted", wanted)
     .limit(&CONNECTIONS_MISSING)
-    .fix("Warm up for longer (load: --warmup; lab: warmup), so that all of them are opened before")
+    .fix("Warm up for longer (load: --warmup; lab: settle), so that all of them are opened before")
     .into()
 }
 

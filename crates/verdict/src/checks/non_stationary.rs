@@ -150,7 +150,10 @@ fn found(severity: Severity, say: String, drift: Drift, at_least: Option<f64>) -
         return found.into();
     }
     found
-        .fix("Warm up longer (--warmup); look for thermal limits, token buckets, growing logs")
+        .fix(
+            "Warm up longer (load: --warmup; lab: settle for new connections, warmup for a server \
+             that has just started); look for thermal limits, token buckets, growing logs",
+        )
         .into()
 }
 

@@ -140,6 +140,16 @@ pub(super) const WARMUP_MIN: Key = key(
     "How short --budget may make the warm-up: long enough for the servers to be steady.",
 );
 
+pub(super) const SETTLE: Key = key(
+    "settle",
+    Time,
+    "a tenth of the window, 100 ms to 500 ms",
+    "settle = \"1500ms\"",
+    "How long the load of each trial runs before its window begins. Its connections are new, and \
+     all of them must be open by then: a server that greets slowly, TLS on one core or a short \
+     backlog (what the kernel drops is tried again after a second) need more.",
+);
+
 pub(super) const DURATION_MIN: Key = key(
     "duration_min",
     Time,

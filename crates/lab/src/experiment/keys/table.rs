@@ -8,7 +8,7 @@ use super::more::{
     ACCEPT_ENCODING, ARRIVALS, CALM, CONTENT, CONTENT_FILE, DECODE_ONE_IN, DURATION_MIN,
     EVEN_POINTS, KEEP_ALIVE, KEEP_ALIVE_TABLE, LOGS, METHOD, NETWORK, OBJECTIVE, ORDER, OVERLOAD,
     OWN_CONNECTIONS, PIN, PLACEMENT, PROGRAM, PROTOCOLS, RATE, RELOAD, REPEATS, REQUESTS, RESTARTS,
-    SETTINGS, SOURCES, STAGES, TIMEOUT, UNCHANGED, WARMUP_MIN, WORKERS,
+    SETTINGS, SETTLE, SOURCES, STAGES, TIMEOUT, UNCHANGED, WARMUP_MIN, WORKERS,
 };
 use super::published::PUBLISHED;
 use super::tls::TLS;
@@ -134,6 +134,7 @@ pub const SECTIONS: &[Section] = &[
                 "How long a server is warmed up after its start, before anything counts.",
             ),
             WARMUP_MIN,
+            SETTLE,
             CALM,
             key(
                 "duration",

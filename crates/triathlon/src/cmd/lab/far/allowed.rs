@@ -44,6 +44,7 @@ static HEADER: Table = Table {
         "restart",
         "rounds",
         "seed",
+        "settle",
         "warmup",
         "warmup_min",
     ],
