@@ -1,7 +1,7 @@
 //! Both sides of HTTP/2, with HPACK in the heads: whatever comes behind a proper beginning.
 
 use model::Instant;
-use wire::client::{Client, End, ProtocolError, Transmit};
+use wire::client::{Client, End, ProtocolError, StreamId, Transmit};
 use wire::h1::request::RequestHead;
 use wire::h2::PREFACE;
 use wire::h2::client::{Connection, Shared, encode};
@@ -78,8 +78,9 @@ pub fn server(data: &[u8]) {
     drain(&mut server, now, &mut said, &mut Site);
 }
 
-/// The first byte chooses the cuts, the second how many requests are in flight. What is told is the
-/// same however the bytes come.
+/// The first byte chooses the cuts, the second how many requests are in flight, whether the first is
+/// cancelled once the server has greeted, and whether one more begins after that. What is told is
+/// the same however the bytes come.
 pub fn client(data: &[u8]) {
     let [seed, flight, bytes @ ..] = data else {
         return;
@@ -119,7 +120,17 @@ fn tell<'a>(
             send(&mut connection, now, &mut out);
         }
     }
-    for piece in [SETTINGS.as_slice()].into_iter().chain(pieces) {
+    let mut greeting = SETTINGS.to_vec();
+    let greeted = connection.handle_bytes(&mut shared, now, &mut greeting, &mut log);
+    greeted.expect("settings of nobody's own");
+    if flight & 0x40 != 0 {
+        assert!(connection.cancel(StreamId(0)), "it is under way");
+    }
+    if flight & 0x80 != 0 {
+        connection.begin(&requests[0]).expect("it has room");
+    }
+    send(&mut connection, now, &mut out);
+    for piece in pieces {
         let mut piece = piece.to_vec();
         if let Err(error) = connection.handle_bytes(&mut shared, now, &mut piece, &mut log) {
             return (log.0, Err(error));

@@ -3,7 +3,7 @@
 
 use model::{Instant, Mark, Random, Span};
 use quinn_proto::{Dir, StreamId, VarInt};
-use wire::client::{Client, End, ProtocolError, Transmit};
+use wire::client::{Client, End, ProtocolError, StreamId as Place, Transmit};
 use wire::h3::client::{Connection, Shared, encode};
 use wire::h3::server::Server;
 use wire::message::{Request, RequestId, RequestParts};
@@ -98,8 +98,8 @@ pub fn server(data: &[u8]) {
     assert_eq!(server.open(), 0, "it lets go of a silent client");
 }
 
-/// The first byte chooses the cuts, the second how many requests are in flight and whether the
-/// answer ends, the third how much of the rest comes on the server's control stream; what follows
+/// The first byte chooses the cuts, the second how many requests are in flight, whether the first is
+/// cancelled and whether its answer ends, the third how much of the rest comes on the server's control stream; what follows
 /// is the first answer. What is told is the same however the bytes come.
 pub fn client(data: &[u8]) {
     let [seed, flight, control, bytes @ ..] = data else {
@@ -203,6 +203,10 @@ fn answered<'a>(
             let begun = asking.connection.begin(&request.with_h3(encode(&parts)));
             begun.expect("it has room");
         }
+        asking.talk()?;
+    }
+    if flight & 0x40 != 0 {
+        assert!(asking.connection.cancel(Place(0)), "it is under way");
         asking.talk()?;
     }
     let own = asking.raw.open(Dir::Uni).expect("the client allows some");

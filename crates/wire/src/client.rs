@@ -286,6 +286,13 @@ pub trait Client: Sized {
         self.begin(request)
     }
 
+    /// Ends an exchange that nobody waits for any more, and tells the peer; the connection goes on.
+    /// The sink is told nothing more of it, and its place is free again. False: it has ended
+    /// already, or the protocol cannot end it alone, or cannot yet; then nothing has changed.
+    fn cancel(&mut self, _: StreamId) -> bool {
+        false
+    }
+
     /// Takes what was received. `bytes` may be changed in place (TLS) and are dead on return;
     /// `sink` gets heads, slices of content and ends: no copy.
     ///

@@ -242,6 +242,12 @@ impl<C: Inner> Client for Tls<C> {
         self.inner.begin_as(request, message)
     }
 
+    fn cancel(&mut self, stream: StreamId) -> bool {
+        let may_say = self.is_established && !self.is_finished && !self.is_over;
+        // A request that went out early, and was not taken, goes out whole once more.
+        may_say && self.early != Early::Refused && self.inner.cancel(stream)
+    }
+
     fn handle_bytes(
         &mut self,
         shared: &mut Shared<C>,

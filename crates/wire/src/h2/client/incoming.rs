@@ -263,7 +263,7 @@ impl Connection {
             sink.content(stream(place), own);
         }
         if slot.length.is_some_and(|length| slot.received > length) {
-            let ended = self.cancel(place, Code::PROTOCOL);
+            let ended = self.reset(place, Code::PROTOCOL);
             sink.broken(ended, Broken::Length);
             return Ok(());
         }
@@ -282,7 +282,7 @@ impl Connection {
         let is_short = slot.length.is_some_and(|length| slot.received != length);
         let ended = match slot.content {
             // The server answers without the rest of the request.
-            Some(_) => self.cancel(place, Code::NO_ERROR),
+            Some(_) => self.reset(place, Code::NO_ERROR),
             None => self.vacate(place),
         };
         if is_short {
@@ -361,7 +361,7 @@ impl Connection {
             slot.window += i64::from(more);
             if let Some(code) = wrong(slot.window) {
                 shared.tally.resets.add(code);
-                let ended = self.cancel(place, code);
+                let ended = self.reset(place, code);
                 sink.broken(ended, Broken::Reset(code));
             }
         }

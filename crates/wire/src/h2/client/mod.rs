@@ -249,6 +249,17 @@ impl Client for Connection {
         Ok(stream)
     }
 
+    fn cancel(&mut self, stream: StreamId) -> bool {
+        let place = stream.0 as usize;
+        let is_under_way = self.slots.get(place).is_some_and(|slot| slot.id != 0);
+        let may = is_under_way && self.is_greeted;
+        if may {
+            // Its head, if that waits, goes out before this: the peer's table follows from it.
+            self.reset(place, Code::CANCEL);
+        }
+        may
+    }
+
     #[inline]
     fn handle_bytes(
         &mut self,
@@ -473,7 +484,7 @@ impl Connection {
     }
 
     /// Ends an exchange of which more comes or goes that is of no use.
-    fn cancel(&mut self, place: usize, code: Code) -> StreamId {
+    fn reset(&mut self, place: usize, code: Code) -> StreamId {
         frame::reset(&mut self.out, self.slots[place].id, code);
         self.vacate(place)
     }

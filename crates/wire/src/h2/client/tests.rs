@@ -373,6 +373,216 @@ fn a_stream_is_reset() {
     );
 }
 
+/// What is cancelled ends alone: its place is free, and those beside it are answered. What still
+/// comes of it is nobody's, but the table that heads share has to follow.
+#[test]
+fn a_stream_is_cancelled() {
+    let requests = compile(&[parts("/", None)]);
+    let mut peer = Peer::new(3);
+    for _ in 0..3 {
+        peer.ask(&requests[0]);
+    }
+    peer.sent.clear();
+    let begun = [
+        head(3, 0, &[(":status", "200"), ("a", "b")]),
+        data(3, "be", false),
+    ];
+    peer.say(&begun.concat()).unwrap();
+    assert_eq!(peer.client.free(), 0);
+    assert!(peer.client.cancel(StreamId(1)));
+    assert_eq!(peer.client.free(), 1);
+    assert!(!peer.client.cancel(StreamId(1)), "it has ended");
+    assert_eq!(peer.hear(), None);
+    assert_eq!(peer.sent, ["reset 3 CANCEL"]);
+
+    // The next has the place and a number of its own.
+    assert_eq!(peer.ask(&requests[0]), StreamId(1));
+    assert!(peer.sent[1].starts_with("7. "), "{:?}", peer.sent);
+    let mut more = Vec::new();
+    frame::window_update(&mut more, 3, 10);
+    let late = [
+        data(3, "gin", false),
+        more,
+        head(3, flag::END_STREAM, &[("trailer", "c")]),
+        reset(3, 8),
+        answer(1, "a"),
+        answer(7, "b"),
+        answer(5, "c"),
+    ];
+    peer.say(&late.concat()).unwrap();
+    let expected = [
+        "1 200 frames",
+        "1: be",
+        "0 200 length",
+        "0: a",
+        "0.",
+        "1 200 length",
+        "1: b",
+        "1.",
+        "2 200 length",
+        "2: c",
+        "2.",
+    ];
+    assert_eq!(peer.log.0, expected);
+    assert_eq!(peer.client.free(), 3);
+    assert!(!peer.client.is_closing());
+    for place in 0..4 {
+        assert!(!peer.client.cancel(StreamId(place)), "{place}");
+    }
+    assert!(!peer.client.wants_transmit());
+}
+
+/// The rest of a frame, or of a head, that is cut by it.
+#[test]
+fn a_stream_is_cancelled_within_a_frame() {
+    let requests = compile(&[parts("/", None)]);
+    let open = head(1, 0, &[(":status", "200"), ("a", "b")]);
+    let content = data(1, "content", true);
+    let block = &open[frame::HEAD..];
+    let continued = [
+        raw(kind::HEADERS, 0, 1, &block[..2]),
+        raw(kind::CONTINUATION, flag::END_HEADERS, 1, &block[2..]),
+    ];
+    for whole in [
+        [open, content.clone()].concat(),
+        [continued.concat(), content.clone()].concat(),
+    ] {
+        for cut in 0..whole.len() {
+            let mut peer = Peer::new(1);
+            peer.ask(&requests[0]);
+            peer.say(&whole[..cut]).unwrap();
+            assert!(peer.client.cancel(StreamId(0)), "{cut}");
+            let told = peer.log.0.len();
+            peer.say(&whole[cut..]).unwrap();
+            assert_eq!(peer.log.0.len(), told, "{cut}: {:?}", peer.log.0);
+            peer.ask(&requests[0]);
+            peer.say(
+                &[
+                    head(3, 0, &[(":status", "200"), ("a", "b")]),
+                    data(3, "d", true),
+                ]
+                .concat(),
+            )
+            .unwrap();
+            assert_eq!(peer.log.0[told..], ["0 200 frames", "0: d", "0."], "{cut}");
+        }
+    }
+}
+
+/// What comes of what was cancelled uses the window of the connection, which is given back.
+#[test]
+fn what_is_cancelled_keeps_no_window() {
+    let requests = compile(&[parts("/", None)]);
+    let mut peer = Peer::new(1);
+    let piece = data(0, &"x".repeat(16_000), false);
+    let (mut used, mut given) = (0, 0);
+    for number in 0..3 {
+        peer.ask(&requests[0]);
+        let id = number * 2 + 1;
+        peer.say(&head(id, 0, &[(":status", "200")])).unwrap();
+        assert!(peer.client.cancel(StreamId(0)));
+        // So much of it is under way already.
+        let mut piece = piece.clone();
+        piece[5..9].copy_from_slice(&id.to_be_bytes());
+        for _ in 0..40_000 {
+            peer.say(&piece).unwrap();
+            used += 16_000;
+        }
+        peer.hear();
+        for line in peer.sent.drain(..) {
+            if let Some(more) = line.strip_prefix("more 0 ") {
+                given += more.parse::<u64>().unwrap();
+            }
+        }
+        assert!(used - given < WINDOW_USED + 16_000, "{used} {given}");
+    }
+    assert!(given > 0);
+}
+
+/// What is left of its content is not sent, and what others send is.
+#[test]
+fn a_request_is_cancelled_while_it_is_sent() {
+    let content = vec![b'x'; 50_000];
+    let requests = compile(&[parts("/", Some(&content)), parts("/", None)]);
+    let mut peer = Peer::new(2);
+    peer.say(&settings(&[(settings::WINDOW, 10)])).unwrap();
+    peer.hear();
+    peer.sent.clear();
+    peer.ask(&requests[0]);
+    peer.ask(&requests[0]);
+    assert_eq!(peer.sent[1], "1 +10");
+    assert_eq!(peer.sent.last().unwrap(), "3 +10");
+    assert!(peer.client.cancel(StreamId(0)));
+    let mut more = Vec::new();
+    frame::window_update(&mut more, 1, 100_000);
+    frame::window_update(&mut more, 3, 100_000);
+    peer.say(&more).unwrap();
+    peer.sent.clear();
+    peer.hear();
+    assert_eq!(peer.sent[0], "reset 1 CANCEL");
+    assert!(peer.sent[1..].iter().all(|line| line.starts_with('3')));
+    assert!(peer.sent.last().unwrap().starts_with("3. +"));
+    // Nothing waits for a window any more.
+    assert!(peer.client.uploads.is_empty());
+    assert_eq!(peer.ask(&requests[1]), StreamId(0));
+}
+
+/// One whose head has not gone out: what others say of it in the peer's table holds.
+#[test]
+fn a_request_is_cancelled_before_it_is_sent() {
+    let fields = [("User-Agent".to_owned(), "triathlon".to_owned())];
+    let requests = compile(&[RequestParts {
+        fields: &fields,
+        ..parts("/", None)
+    }]);
+    let mut peer = Peer::new(2);
+    peer.client.begin(&requests[0]).unwrap();
+    peer.client.begin(&requests[0]).unwrap();
+    assert!(peer.client.cancel(StreamId(0)));
+    assert_eq!(peer.client.begin(&requests[0]), Ok(StreamId(0)));
+    assert_eq!(peer.hear(), Some(StreamId(1)));
+    let told: Vec<&str> = (peer.sent.iter())
+        .map(|line| line.split(' ').next().unwrap())
+        .collect();
+    assert_eq!(told, ["1.", "3.", "reset", "5."]);
+    assert!(peer.sent[3].contains("user-agent=triathlon"));
+    peer.say(&[answer(3, "a"), answer(5, "b")].concat())
+        .unwrap();
+    assert_eq!(peer.log.0.len(), 6);
+}
+
+/// Before the peer has said anything nothing is cancelled alone, and after the end nothing is.
+#[test]
+fn who_is_not_there_is_told_nothing() {
+    let requests = compile(&[parts("/", None)]);
+    let mut shared = Shared::new(1, 4_096, 10_000);
+    let mut client = Connection::new(&mut shared);
+    client.begin(&requests[0]).unwrap();
+    assert!(!client.cancel(StreamId(0)));
+    assert_eq!(client.in_flight(), 1);
+
+    let mut peer = Peer::new(1);
+    peer.ask(&requests[0]);
+    let (shared, log) = (&mut peer.shared, &mut peer.log);
+    peer.client.handle_end(shared, NOW, End::Reset, log);
+    assert!(!peer.client.cancel(StreamId(0)));
+    assert!(!peer.client.wants_transmit());
+}
+
+/// One that has taken leave answers what it has begun, of which some may be cancelled.
+#[test]
+fn a_stream_is_cancelled_after_leave() {
+    let requests = compile(&[parts("/", None)]);
+    let mut peer = Peer::new(2);
+    peer.ask(&requests[0]);
+    peer.ask(&requests[0]);
+    peer.say(&go_away(3, 0)).unwrap();
+    assert!(peer.client.cancel(StreamId(0)));
+    peer.say(&answer(3, "a")).unwrap();
+    assert_eq!(peer.log.0.last().unwrap(), "1.");
+    assert_eq!((peer.client.free(), peer.client.in_flight()), (0, 0));
+}
+
 #[test]
 fn content_is_sent_as_windows_allow() {
     let content = vec![b'x'; 70_000];
@@ -610,14 +820,16 @@ proptest! {
             reset(5, 2),
             head(3, flag::END_STREAM, &[("trailer", "c")]),
             head(7, 0, &[(":status", "200"), ("a", "b")]),
-            go_away(7, 0),
+            answer(9, "nobody's"),
+            go_away(9, 0),
             data(7, "z", true),
         ].concat();
         let talk = |cuts: &[usize]| {
-            let mut peer = Peer::new(4);
-            for _ in 0..4 {
+            let mut peer = Peer::new(5);
+            for _ in 0..5 {
                 peer.ask(&requests[0]);
             }
+            assert!(peer.client.cancel(StreamId(4)));
             let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % bytes.len()).collect();
             ends.push(bytes.len());
             ends.sort_unstable();
@@ -637,10 +849,15 @@ proptest! {
         frames in prop::collection::vec(
             (0u8..11, any::<u8>(), 0u32..8, prop::collection::vec(any::<u8>(), 0..40)), 0..40,
         ),
+        cancelled in prop::collection::vec(0u32..12, 40),
     ) {
         let requests = compile(&[parts("/", Some(b"content"))]);
         let mut peer = Peer::new(3);
-        for (kind, flags, stream, payload) in frames {
+        for ((kind, flags, stream, payload), place) in frames.into_iter().zip(cancelled) {
+            if peer.client.cancel(StreamId(place)) {
+                let place = usize::try_from(place).unwrap();
+                prop_assert_eq!(peer.client.slots[place].id, 0);
+            }
             if peer.client.free() > 0 {
                 peer.client.begin(&requests[0]).unwrap();
             }

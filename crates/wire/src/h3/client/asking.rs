@@ -1,10 +1,11 @@
-//! What is asked: how an exchange begins, and what is left of its request.
+//! What is asked: how an exchange begins, what is left of its request, and how it is given up.
 
 use bytes::Bytes;
 use quinn_proto::Dir;
 
 use super::{Connection, Slot};
 use crate::client::{Client as _, Refused, StreamId};
+use crate::h3::Code;
 use crate::message::Request;
 
 impl Connection {
@@ -59,5 +60,29 @@ impl Connection {
             }
         }
         let _gone_already = stream.finish();
+    }
+
+    /// Ends the exchange of `stream`, whose answer nobody waits for any more; false: there is none,
+    /// or nothing can be said of it.
+    pub(super) fn give_up(&mut self, stream: StreamId) -> bool {
+        let place = stream.0 as usize;
+        let is_under_way = self.slots.get(place).is_some_and(|slot| slot.id.is_some());
+        let may = is_under_way && self.is_established && !self.has_ended;
+        if may {
+            // What was said early, and not taken, is not said again.
+            self.said.take_if(|(said, _)| *said == place);
+            self.reset(place, Code::REQUEST_CANCELLED);
+            self.is_due = true;
+        }
+        may
+    }
+
+    /// Ends an exchange of which more comes or goes that is of no use.
+    pub(super) fn reset(&mut self, place: usize, code: Code) -> StreamId {
+        if let (Some(link), Some(id)) = (&mut self.link, self.slots[place].id) {
+            let _over = link.quic.recv_stream(id).stop(code.to_quic());
+            let _over = link.quic.send_stream(id).reset(code.to_quic());
+        }
+        self.vacate(place)
     }
 }

@@ -243,7 +243,7 @@ impl Connection {
             sink.content(stream(place), own);
         }
         if slot.length.is_some_and(|length| slot.received > length) {
-            let ended = self.cancel(place, Code::MESSAGE);
+            let ended = self.reset(place, Code::MESSAGE);
             sink.broken(ended, Broken::Length);
         }
     }
@@ -260,7 +260,7 @@ impl Connection {
         let is_short = slot.length.is_some_and(|length| slot.received != length);
         let ended = match slot.rest.is_empty() {
             // The server answers without the rest of the request.
-            false => self.cancel(place, Code::NO_ERROR),
+            false => self.reset(place, Code::NO_ERROR),
             true => self.vacate(place),
         };
         if is_short {
@@ -354,7 +354,7 @@ impl Connection {
             let id = self.slots[place].id.map(u64::from);
             if id.is_some_and(|id| id >= first) {
                 shared.tally.unprocessed += 1;
-                let ended = self.cancel(place, Code::REQUEST_CANCELLED);
+                let ended = self.reset(place, Code::REQUEST_CANCELLED);
                 sink.unprocessed(ended);
             }
         }

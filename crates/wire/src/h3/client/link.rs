@@ -56,7 +56,7 @@ impl Setup {
     }
 }
 
-fn transport() -> TransportConfig {
+pub(super) fn transport() -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport
         .max_concurrent_bidi_streams(VarInt::from_u32(0))

@@ -298,6 +298,10 @@ impl Client for Connection {
         self.ask(request, transcribed(message))
     }
 
+    fn cancel(&mut self, stream: StreamId) -> bool {
+        self.give_up(stream)
+    }
+
     fn handle_bytes(
         &mut self,
         shared: &mut Shared,
@@ -466,15 +470,6 @@ impl Connection {
         self.vacant.push(stream.0);
         self.pending.forget(stream);
         stream
-    }
-
-    /// Ends an exchange of which more comes or goes that is of no use.
-    fn cancel(&mut self, place: usize, code: Code) -> StreamId {
-        if let (Some(link), Some(id)) = (&mut self.link, self.slots[place].id) {
-            let _over = link.quic.recv_stream(id).stop(code.to_quic());
-            let _over = link.quic.send_stream(id).reset(code.to_quic());
-        }
-        self.vacate(place)
     }
 
     /// Counts what the connection did, once.

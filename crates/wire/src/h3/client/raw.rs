@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quinn_proto::{Dir, StreamId as Quic};
 
 use super::early::Beginnings;
+use super::link::transport;
 use super::{Connection, Shared, Slot};
 use crate::client::{ProtocolError, Sink};
 use crate::h3::Code;
@@ -14,6 +15,16 @@ impl Shared {
     pub(in crate::h3) fn seed(&mut self, seed: [u8; 32]) {
         for setup in self.beginnings.iter_mut().flat_map(Beginnings::all) {
             Arc::make_mut(setup).seed = Some(seed);
+        }
+    }
+
+    /// A server may send only so many bytes that were not taken.
+    pub(in crate::h3) fn narrow(&mut self, window: u32) {
+        for setup in self.beginnings.iter_mut().flat_map(Beginnings::all) {
+            let mut transport = transport();
+            transport.receive_window(window.into());
+            let config = &mut Arc::make_mut(setup).config;
+            config.transport_config(Arc::new(transport));
         }
     }
 }
@@ -45,6 +56,13 @@ impl Connection {
         let is_under_way = |slot: &Slot| slot.id.is_some();
         let place = self.slots.iter().position(is_under_way).unwrap();
         self.take(shared, place, bytes, sink)
+    }
+
+    /// How often the server was told that no more of an answer is wanted, and that no more of a
+    /// request comes.
+    pub(in crate::h3) fn cancelled_raw(&self) -> (u64, u64) {
+        let sent = self.link.as_ref().unwrap().quic.stats().frame_tx;
+        (sent.stop_sending, sent.reset_stream)
     }
 
     /// Gives up the stream of that number.

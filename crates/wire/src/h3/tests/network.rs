@@ -227,6 +227,12 @@ impl World {
         Connection::tell(&self.shared).unwrap()
     }
 
+    /// The server may send the next client only so many bytes that were not taken.
+    pub(super) fn narrow(&mut self, window: usize) {
+        self.shared.narrow(u32::try_from(window).unwrap());
+        self.client = Connection::new(&mut self.shared);
+    }
+
     /// Will ask for that, as soon as there is room.
     pub(super) fn ask(&mut self, method: &str, target: &str, content: Option<&[u8]>) {
         let parts = RequestParts {
