@@ -1,8 +1,10 @@
 //! One of the plan's connections: the socket comes and goes, the place stays.
 
+use model::Mark;
 use model::units::{Instant, Span};
 use sys::Errno;
 use sys::reactor::Key;
+use wire::Client;
 use wire::tunnel::Opening;
 
 use super::Source;
@@ -51,6 +53,8 @@ pub(crate) struct Open<C> {
     pub(crate) making: Option<Making>,
     /// When it was established.
     pub(crate) made: Instant,
+    /// When something came on it last; until then, when it was established.
+    pub(crate) heard: Instant,
     /// Exchanges begun on it.
     pub(crate) requests: u32,
     /// How many they were when the plan made one of them the last, as connections are renewed.
@@ -106,6 +110,7 @@ impl<C> Open<C> {
             free_since: at,
             making: Some(making),
             made: at,
+            heard: at,
             requests: 0,
             last: None,
             in_flight: 0,
@@ -117,6 +122,16 @@ impl<C> Open<C> {
             is_gathering: false,
             securing_since: None,
         }
+    }
+}
+
+impl<C: Client> Open<C> {
+    /// Something that is marked like that has come at `at`: the protocol, which is to take it.
+    #[inline]
+    pub(crate) fn hear(&mut self, at: Instant, mark: Mark) -> &mut C {
+        self.heard = at;
+        self.client.hear_mark(mark);
+        &mut self.client
     }
 }
 

@@ -423,7 +423,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     }
 
     /// When the first of the exchanges on the connection in `place` has taken too long.
-    fn deadline(&mut self, place: u32) -> Instant {
+    pub(super) fn deadline(&mut self, place: u32) -> Instant {
         let timeout = self.share.timeout;
         let flights = self.pool.open_and_flights(place);
         flights

@@ -146,10 +146,13 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
     }
 
-    /// An exchange has taken too long: its connection is of no more use. Those behind it that had
-    /// time left have lost their connection.
+    /// An exchange has taken too long. Unless it can be cancelled alone, its connection is of no
+    /// more use, and those behind it that had time left have lost their connection.
     #[cold]
     pub(super) fn time_out(&mut self, place: u32, now: Instant) {
+        if C::MULTIPLEXES && self.cancel_late(place, now) {
+            return;
+        }
         let timeout = self.share.timeout;
         if let Some((_, flights)) = self.pool.open_and_flights(place) {
             for flight in flights.iter_mut().flatten() {
@@ -239,7 +242,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 }
 
 /// An exchange of the connection in `place` has ended.
-fn end(recorder: &mut Recorder, hooks: &mut Option<Box<Hooks>>, place: u32, exchange: &Exchange) {
+pub(super) fn end(
+    recorder: &mut Recorder,
+    hooks: &mut Option<Box<Hooks>>,
+    place: u32,
+    exchange: &Exchange,
+) {
     recorder.end(exchange);
     if let Some(hooks) = hooks {
         hooks.ended(place, exchange, recorder.phase());

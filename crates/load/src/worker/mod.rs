@@ -301,8 +301,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
                 let was_full = open.client.free() == 0;
                 let watch = Watch::new(flights, &self.requests, &mut self.recorder, (place, at));
                 let mut watch = watch.telling(self.hooks.as_deref_mut());
-                let client = &mut open.client;
-                client.hear_mark(mark);
+                let client = open.hear(at, mark);
                 let result = client.handle_bytes(&mut self.shared[host], at, bytes, &mut watch);
                 let seen = watch.seen;
                 secured_late(open, &mut self.recorder, at);

@@ -2,6 +2,7 @@
 //! connection when it goes away, resets one, changes its settings, or opens no window.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use load::settings;
 use model::outcome::Outcome;
@@ -57,13 +58,29 @@ fn go_away(last: u32, code: u32) -> Vec<u8> {
 /// their stream.
 fn server(
     values: &[(u16, u32)],
+    answer: impl FnMut(u32) -> Option<Reply> + Send + 'static,
+) -> SimServer {
+    server_told(values, answer, |_, _| None)
+}
+
+/// The same, which gives whoever resets a stream what `told` says of it and of the code.
+fn server_told(
+    values: &[(u16, u32)],
     mut answer: impl FnMut(u32) -> Option<Reply> + Send + 'static,
+    mut told: impl FnMut(u32, u32) -> Option<Reply> + Send + 'static,
 ) -> SimServer {
     let greeting = settings_of(values);
-    let of_frame = move |bytes: &[u8]| match bytes {
-        [b'P', b'R', b'I', ..] => Some(Reply::new(greeting.clone())),
-        [_, _, _, HEADERS, _, a, b, c, d, ..] => answer(u32::from_be_bytes([*a, *b, *c, *d])),
-        _ => None,
+    let number = |bytes: &[u8; 4]| u32::from_be_bytes(*bytes);
+    let of_frame = move |bytes: &[u8]| {
+        if bytes.starts_with(b"PRI") {
+            return Some(Reply::new(greeting.clone()));
+        }
+        let id = number(bytes.get(5..)?.first_chunk()?);
+        match bytes[3] {
+            HEADERS => answer(id),
+            RST_STREAM => told(id, number(bytes[9..].first_chunk()?)),
+            _ => None,
+        }
     };
     SimServer::new(Service::Constant(ms(1)), of_frame).with_lengths(|bytes| match bytes {
         [b'P', b'R', b'I', ..] => Some(24),
@@ -263,6 +280,123 @@ fn a_stream_that_stalls_times_out_beside_streams_that_are_answered() {
                 let example = &record.examples[0];
                 assert!(example.text.contains(told), "{}", example.text);
             }
+        }
+    });
+}
+
+/// 100 exchanges over one connection, in both loops, which go on for longer than one may take. At
+/// the end of that time others are under way.
+fn loops_beyond_a_timeout() -> [PlanFile; 2] {
+    let timeout = Span::from_us(10_500);
+    [
+        PlanFile {
+            timeout,
+            ..count(1, 100)
+        },
+        PlanFile {
+            timeout,
+            ..open(1, 1_000, ms(100))
+        },
+    ]
+}
+
+/// One that is late is cancelled alone: it costs no other one anything, and its connection goes on.
+/// The server may have answered by then, or begun to.
+#[test]
+fn a_stream_that_times_out_costs_no_other() {
+    type Late = fn(u32) -> Option<Vec<u8>>;
+    let late: [Late; 4] = [
+        |_| None,
+        |id| Some(hello(id)),
+        |id| Some(frame(HEADERS, END_HEADERS, id, b"\x88\x0f\x0d\x015")),
+        |id| Some(reset(id, 8)),
+    ];
+    where_kernels_never_fail(|| {
+        for file in loops_beyond_a_timeout() {
+            for late in late {
+                let mut number = 0;
+                let answer = move |id| {
+                    number += 1;
+                    (number != 10).then(|| Reply::new(hello(id)))
+                };
+                let codes = Arc::new(AtomicU32::new(0));
+                let seen = Arc::clone(&codes);
+                let server = server_told(&[], answer, move |id, code| {
+                    seen.fetch_add(code, Ordering::Relaxed);
+                    late(id).map(Reply::new)
+                });
+                let record = simulate(file.clone(), 4, server);
+                check(&record, &[(Outcome::Ok, 99), (Outcome::Timeout, 1)]);
+                let counts = all(&record).connections;
+                assert_eq!((counts.established, counts.broken), (1, 0), "{counts:?}");
+                assert_eq!(codes.load(Ordering::Relaxed), 8, "CANCEL, once");
+            }
+        }
+    });
+}
+
+/// Each place that one had is free for the next, however many have timed out.
+#[test]
+fn streams_that_time_out_leave_their_places() {
+    where_kernels_never_fail(|| {
+        for file in loops_beyond_a_timeout() {
+            // More than there are places, one after the other.
+            let mut number = 0;
+            let server = server(&[(3, 4)], move |id| {
+                number += 1;
+                (number % 10 != 5).then(|| Reply::new(hello(id)))
+            });
+            let record = simulate(file, 4, server);
+            check(&record, &[(Outcome::Ok, 90), (Outcome::Timeout, 10)]);
+            let counts = all(&record).connections;
+            assert_eq!((counts.established, counts.broken), (1, 0), "{counts:?}");
+        }
+    });
+}
+
+/// Where nothing was heard since the one that is late was sent, nobody may be there: its connection
+/// is closed, and whoever shares it has lost it.
+#[test]
+fn a_connection_on_which_nothing_is_heard_is_closed() {
+    where_kernels_never_fail(|| {
+        let file = PlanFile {
+            timeout: Span::from_us(10_500),
+            ..count(1, 13)
+        };
+        // The ninth is sent before the eighth is answered, and those behind it then. Its time is up
+        // first: it is cancelled, and the last one begins in its place. Then theirs is.
+        let mut number = 0;
+        let server = server(&[], move |id| {
+            number += 1;
+            (number < 9).then(|| Reply::new(hello(id)))
+        });
+        let record = simulate(file, 4, server);
+        let outcomes = all(&record).outcomes;
+        assert_eq!(outcomes[Outcome::Ok], 8, "{outcomes:?}");
+        assert_eq!(outcomes[Outcome::Timeout], 4, "{outcomes:?}");
+        assert_eq!(outcomes[Outcome::Read], 1, "{outcomes:?}");
+        let counts = all(&record).connections;
+        assert_eq!((counts.established, counts.broken), (1, 1), "{counts:?}");
+    });
+}
+
+/// One that has taken leave is let go of when what it has begun is answered or cancelled.
+#[test]
+fn a_stream_that_times_out_may_be_the_last_of_its_connection() {
+    where_kernels_never_fail(|| {
+        for file in loops_beyond_a_timeout() {
+            let mut number = 0;
+            let server = server(&[], move |id| {
+                number += 1;
+                match number {
+                    10 => Some(Reply::new(go_away(id, 0))),
+                    _ => Some(Reply::new(hello(id))),
+                }
+            });
+            let record = simulate(file, 4, server);
+            check(&record, &[(Outcome::Timeout, 1)]);
+            let counts = all(&record).connections;
+            assert_eq!((counts.established, counts.broken), (2, 0), "{counts:?}");
         }
     });
 }

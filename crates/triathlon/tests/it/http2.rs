@@ -369,3 +369,51 @@ fn who_agreed_to_http2_is_answered_in_nothing_else() {
         assert_eq!(run.stdout.contains("HTTP/1.1"), is_answered, "{run:#?}");
     }
 }
+
+/// Answers of which half comes and then nothing time out, each by itself: what shares their
+/// connection is answered on it, in HTTP/2 with and without TLS, and in HTTP/3.
+#[test]
+fn answers_that_stall_cost_no_others() {
+    let certificates = Files::new();
+    certificates.sign("site", |_| {});
+    let clear = Served::start(&files(b"x"), "--synthetic");
+    let secure = certificates.serve("site", &files(b"x"), "--synthetic --http3");
+    let trust = certificates.trust();
+    for (server, flags) in [
+        (&clear, "--http2-prior-knowledge"),
+        (&secure, &format!("--http2 {trust}")),
+        (&secure, &format!("--http3 {trust}")),
+    ] {
+        let url = |target: &str| match flags.contains("prior") {
+            true => server.url(target),
+            false => https(&server.url(target)),
+        };
+        let stall = url("/.triathlon/synthetic?fault=stall&bytes=10");
+        let of_loop = "-n 60 -c 1 -t 1 -m 4 --weights 9,1 --warmup 0s --timeout 1s";
+        let trial = load(&url("/small"), &format!("{stall} {of_loop} {flags}")).trial();
+        let examples = &trial.record.examples;
+        let [small, stalled] = trial.record.classes.as_slice() else {
+            panic!("{:?}", trial.record.classes);
+        };
+        let [small, stalled] = [small.outcomes, stalled.outcomes];
+        assert_eq!(small[Outcome::Ok], small.total(), "{flags}: {examples:?}");
+        assert_eq!(
+            stalled[Outcome::Timeout],
+            stalled.total(),
+            "{flags}: {examples:?}"
+        );
+        assert_eq!(small.total() + stalled.total(), 60, "{flags}");
+        assert!(stalled.total() > 0, "{flags}");
+        let told = examples.first().map_or("", |one| one.text.as_str());
+        assert!(
+            told.contains("5 bytes of content had come"),
+            "{flags}: {told}"
+        );
+        let counts = &trial.record.total.connections;
+        assert_eq!(
+            (counts.established, counts.broken),
+            (1, 0),
+            "{flags}: {counts:?}"
+        );
+    }
+}
