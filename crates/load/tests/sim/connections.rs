@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::outcome::Outcome;
 use model::plan::PlanFile;
@@ -248,6 +248,64 @@ fn more_connections_than_connects_at_once() {
         );
         assert_eq!(connections(&record).established, 600);
         assert_eq!(record.total.outcomes[Outcome::Ok], 1_200);
+    });
+}
+
+/// What still waits for its connect when the window ends, or when a signal ends it, is counted: it
+/// was due, and is unfinished. A connect that is still under way has neither succeeded nor failed.
+#[test]
+fn exchanges_that_wait_for_a_connect_at_the_end_are_unfinished() {
+    where_kernels_never_fail(|| {
+        // A connect takes longer than the window.
+        let far = || hello(Service::Constant(ms(1))).with_delay(s(1));
+        let signal = Arc::new(AtomicBool::new(false));
+        let given = Arc::clone(&signal);
+        let signalled = far().refusing(move |_, number| {
+            given.fetch_or(number == 3, Ordering::Relaxed);
+            None
+        });
+        let ended = [
+            simulate(closed(4, ms(100)), far()),
+            run(closed(4, s(60)), 0, signalled, Span::ZERO, &signal),
+        ];
+        for record in ended {
+            let all = all(&record);
+            assert_eq!((all.due, all.sent), (4, 0), "{all:?}");
+            assert_eq!(all.outcomes[Outcome::Unfinished], 4, "{all:?}");
+            assert_eq!(all.outcomes.total(), 4, "{all:?}");
+            let counts = all.connections;
+            let connects = (counts.asked, counts.established, counts.failed);
+            assert_eq!(connects, (4, 0, 0));
+        }
+        // Arrivals of an open loop wait for any connection, and were never begun.
+        let all = all(&simulate(open(4, 100, ms(100)), far()));
+        assert_eq!(
+            (all.due, all.sent, all.outcomes[Outcome::Shed]),
+            (10, 0, 10)
+        );
+        assert_eq!(all.outcomes.total(), 10, "{all:?}");
+    });
+}
+
+/// The same where each exchange has a connection of its own, and some are answered.
+#[test]
+fn what_was_begun_is_answered_or_unfinished() {
+    where_kernels_never_fail(|| {
+        let mut unfinished = 0;
+        for delay in 1..30 {
+            let plan = PlanFile {
+                requests_per_connection: Some(1),
+                ..closed(4, ms(100))
+            };
+            let server = hello(Service::Constant(ms(1))).with_delay(ms(delay));
+            let all = all(&simulate(plan, server));
+            let outcomes = all.outcomes;
+            let ended = outcomes[Outcome::Ok] + outcomes[Outcome::Unfinished];
+            assert_eq!((all.due, ended), (outcomes.total(), all.due), "{all:?}");
+            assert_eq!(all.sent, outcomes[Outcome::Ok], "{all:?}");
+            unfinished += outcomes[Outcome::Unfinished];
+        }
+        assert!(unfinished > 0);
     });
 }
 
