@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use crate::support::need;
-use crate::support::process::{Running, load, program};
+use crate::support::process::{Running, load, program, signal};
 use crate::support::stub::{Next, RIGHT, Stub, send};
+use crate::support::{need, wait_until};
 
 /// A log has lines and no pictures; the result follows on standard output, by itself.
 #[test]
@@ -93,6 +93,70 @@ fn what_is_drawn_fits_a_small_terminal() {
         let fits = |line: &&str| line.chars().count() < 25;
         assert!(lines.iter().all(fits), "{lines:#?}");
     }
+}
+
+/// What was drawn, line by line, each time; not the last time, which may not be whole.
+fn pictures(said: &str) -> Vec<Vec<&str>> {
+    let drawn = said.split("\x1b[J").skip(1);
+    let lines = drawn.map(|one| one.split('\x1b').next().unwrap_or_default());
+    let mut all: Vec<Vec<&str>> = lines
+        .map(|lines| lines.split('\n').map(str::trim_end).collect())
+        .collect();
+    all.pop();
+    all
+}
+
+/// A terminal that becomes smaller, and larger again.
+#[test]
+fn what_is_drawn_fits_a_terminal_as_large_as_it_is_now() {
+    let name = "what_is_drawn_fits_a_terminal_as_large_as_it_is_now";
+    let Some([script, stty, _]) = need(name, ["script", "stty", "tty"]) else {
+        return;
+    };
+    let server = Stub::start(|stream, _| {
+        send(stream, RIGHT);
+        Next::Keep
+    });
+    let (own, url) = (program(), server.url());
+    let words = format!(
+        "tty; echo $$; stty cols 80 rows 24; exec {own} load {url} -c 2 -d 100s --warmup 0s"
+    );
+    let mut command = Command::new(script);
+    command.args(["-qec", &words, "/dev/null"]);
+    command.env("LC_ALL", "C.UTF-8").env("TERM", "xterm");
+    command.env("SHELL", "/bin/sh");
+    let running = Running::start(&mut command);
+    let is_large = |lines: &[&str]| lines.len() > 4;
+    let is_small = |lines: &[&str]| {
+        let fits = |line: &&str| line.chars().count() < 25;
+        lines.len() <= 4 && lines.iter().all(fits)
+    };
+    // Those that are drawn from now on come to be like that.
+    let wait_for = |what: &str, is_it: &dyn Fn(&[&str]) -> bool| {
+        let seen = pictures(&running.stdout()).len();
+        wait_until(what, || {
+            let said = running.stdout();
+            pictures(&said).iter().skip(seen).any(|lines| is_it(lines))
+        });
+    };
+    wait_for("all of it is drawn", &is_large);
+    let said = running.stdout();
+    let mut lines = said.lines().map(str::trim_end);
+    let (terminal, pid) = (lines.next(), lines.next());
+    let terminal = terminal.expect("the name of the terminal");
+    let resize = |size: [&str; 4]| {
+        let mut stty = Command::new(&stty);
+        let ended = stty.args(["-F", terminal]).args(size).status();
+        assert!(ended.expect("stty runs").success(), "{terminal}");
+    };
+    resize(["cols", "25", "rows", "4"]);
+    wait_for("it is drawn smaller", &is_small);
+    resize(["cols", "80", "rows", "24"]);
+    wait_for("it is drawn larger", &is_large);
+    signal("INT", pid.expect("its number"));
+    let run = running.finish();
+    let (_, rest) = run.stdout.rsplit_once("\x1b[J").expect("it is erased");
+    assert!(rest.contains("capacity "), "{run:#?}");
 }
 
 #[test]

@@ -240,7 +240,7 @@ impl Drop for Running {
 }
 
 /// `kill`, by the shell, which every system has.
-fn signal(name: &str, target: &str) {
+pub(crate) fn signal(name: &str, target: &str) {
     let script = format!("kill -s {name} -- {target}");
     Command::new("sh")
         .args(["-c", &script])
