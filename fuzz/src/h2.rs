@@ -78,9 +78,9 @@ pub fn server(data: &[u8]) {
     drain(&mut server, now, &mut said, &mut Site);
 }
 
-/// The first byte chooses the cuts, the second how many requests are in flight, whether the first is
-/// cancelled once the server has greeted, and whether one more begins after that. What is told is
-/// the same however the bytes come.
+/// The first byte chooses the cuts, the second how many requests are in flight, whether the first
+/// is cancelled once the server has greeted, and whether one more begins after that. What is told
+/// is the same however the bytes come.
 pub fn client(data: &[u8]) {
     let [seed, flight, bytes @ ..] = data else {
         return;

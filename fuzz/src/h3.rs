@@ -98,9 +98,10 @@ pub fn server(data: &[u8]) {
     assert_eq!(server.open(), 0, "it lets go of a silent client");
 }
 
-/// The first byte chooses the cuts, the second how many requests are in flight, whether the first is
-/// cancelled and whether its answer ends, the third how much of the rest comes on the server's control stream; what follows
-/// is the first answer. What is told is the same however the bytes come.
+/// The first byte chooses the cuts, the second how many requests are in flight, whether the first
+/// is cancelled and whether its answer ends, the third how much of the rest comes on the server's
+/// control stream; what follows is the first answer. What is told is the same however the bytes
+/// come.
 pub fn client(data: &[u8]) {
     let [seed, flight, control, bytes @ ..] = data else {
         return;

@@ -91,8 +91,8 @@ fn server(window: u32, answer: impl Fn(u32, u32) -> Vec<u8> + Send + Sync + 'sta
 }
 
 const FLAGS: &str = "--http2-prior-knowledge -m 4";
-/// What shares a connection with an exchange that times out has lost it where nothing is heard on it
-/// any more, which is another outcome.
+/// Where nothing is heard on a connection any more, what shares it with an exchange that times out
+/// has lost it, which is another outcome.
 const ONE_BY_ONE: &str = "--http2-prior-knowledge";
 
 #[test]
