@@ -155,21 +155,21 @@ fn not_a_trial(path: &Path) -> String {
     }
 }
 
-/// Reads a trial. One of another format is refused by name, before anything else in it is looked
-/// at: its fields may mean something else. One that does not tell its execution belongs to that of
-/// the results folder that it lies in.
+/// Reads a trial. One of another format is refused by name, whether it can be read or not: its
+/// fields may mean something else. One that does not tell its execution belongs to that of the
+/// results folder that it lies in.
 pub(super) fn trial(path: &Path, text: &str) -> anyhow::Result<Trial> {
-    #[derive(serde::Deserialize)]
-    struct Format {
-        format: u64,
-    }
-    if let Ok(Format { format }) = serde_json::from_str(text)
-        && !(u64::from(FORMAT_OLDEST)..=u64::from(FORMAT)).contains(&format)
-    {
+    let read = Trial::from_json(text.as_bytes());
+    // What can be read tells its format; only of what cannot, it is looked for.
+    let format = match &read {
+        Ok(trial) => Some(u64::from(trial.format)),
+        Err(_) => format_of(text),
+    };
+    let readable = u64::from(FORMAT_OLDEST)..=u64::from(FORMAT);
+    if let Some(format) = format.filter(|format| !readable.contains(format)) {
         let path = path.to_owned();
         return Err(LabError::Format { path, format }.into());
     }
-    let read = Trial::from_json(text.as_bytes());
     if read.is_err() && is_search(text) {
         anyhow::bail!(
             "{} is the result of a search for the capacity, which was printed when it was made: \
@@ -186,6 +186,16 @@ pub(super) fn trial(path: &Path, text: &str) -> anyhow::Result<Trial> {
         point.adopt(&manifest.execution());
     }
     Ok(trial)
+}
+
+/// The format that a document tells.
+fn format_of(text: &str) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Format {
+        format: u64,
+    }
+    let told: Result<Format, _> = serde_json::from_str(text);
+    told.ok().map(|told| told.format)
 }
 
 /// Whether that is what `triathlon load --capacity --json` writes.

@@ -16,18 +16,18 @@ const DEPTH_MAX: usize = 64;
 /// What documents are put down in.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
-    columns: HashMap<String, Column>,
+    columns: HashMap<String, Lines>,
     keys: Vec<Vec<String>>,
     known: BTreeMap<Vec<String>, usize>,
 }
 
 #[derive(Debug, Default)]
-struct Column {
+struct Lines {
     text: String,
     last: String,
 }
 
-impl Column {
+impl Lines {
     fn push(&mut self, line: String) {
         if line != self.last {
             self.text.push_str(&line);
@@ -92,8 +92,8 @@ impl Writer {
     pub(super) fn finish(self) -> (BTreeMap<String, String>, Vec<Vec<String>>) {
         let mut places: BTreeMap<String, String> = BTreeMap::new();
         let mut columns = BTreeMap::new();
-        let sorted: BTreeMap<String, Column> = self.columns.into_iter().collect();
-        for (path, Column { text, .. }) in sorted {
+        let sorted: BTreeMap<String, Lines> = self.columns.into_iter().collect();
+        for (path, Lines { text, .. }) in sorted {
             let text = match places.get(&text) {
                 Some(place) => format!("={place}"),
                 None => {
@@ -110,17 +110,29 @@ impl Writer {
 /// What documents are read from.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
-    columns: HashMap<&'a str, Lines<'a>>,
+    columns: Vec<Column<'a>>,
+    /// Where each place has its column.
+    places: HashMap<&'a str, usize>,
     keys: &'a [Vec<String>],
     /// Bytes that may still be made.
     left: usize,
 }
 
+/// The lines of a place that are still to be read, and where what stands inside of its values has
+/// its own: no path is put together for each value.
 #[derive(Debug)]
-struct Lines<'a> {
+struct Column<'a> {
+    path: &'a str,
     rest: std::str::Lines<'a>,
     last: &'a str,
+    /// Of what stands in its lists.
+    items: Option<Place>,
+    /// Of the fields of its last object, with the number of their keys.
+    fields: Option<(usize, Vec<Place>)>,
 }
+
+/// The position of a column; none where there is no such column.
+type Place = Option<usize>;
 
 impl<'a> Reader<'a> {
     /// Reads from these columns, and makes `most` bytes at most.
@@ -129,18 +141,20 @@ impl<'a> Reader<'a> {
         keys: &'a [Vec<String>],
         most: usize,
     ) -> Self {
-        let lines = |text: &'a String| {
+        let places = columns.keys().enumerate();
+        let column = |(path, text): (&'a String, &'a String)| {
             let other = text.strip_prefix('=').and_then(|place| columns.get(place));
-            Lines {
+            Column {
+                path,
                 rest: other.unwrap_or(text).lines(),
                 last: "",
+                items: None,
+                fields: None,
             }
         };
-        let columns = columns.iter();
         Self {
-            columns: columns
-                .map(|(path, text)| (path.as_str(), lines(text)))
-                .collect(),
+            places: places.map(|(at, path)| (path.as_str(), at)).collect(),
+            columns: columns.iter().map(column).collect(),
             keys,
             left: most,
         }
@@ -148,51 +162,77 @@ impl<'a> Reader<'a> {
 
     /// The next document.
     pub(super) fn take(&mut self) -> Result<Value, String> {
-        self.value(&mut String::new(), 0)
+        match self.places.get("") {
+            Some(&root) => self.value(root, 0),
+            None => Err(not_there("")),
+        }
     }
 
-    fn value(&mut self, path: &mut String, depth: usize) -> Result<Value, String> {
+    fn value(&mut self, at: usize, depth: usize) -> Result<Value, String> {
+        let path = self.columns[at].path;
         if depth > DEPTH_MAX {
             return Err(format!("'{path}' has more than {DEPTH_MAX} levels"));
         }
-        let line = self.line(path)?;
+        let line = self.line(at)?;
         self.spend(line.len() + 1)?;
-        let length = path.len();
         let number = |text: &str| {
             text.parse::<usize>()
                 .map_err(|_| format!("'{path}' has '{line}', which is not a value"))
         };
         if let Some(text) = line.strip_prefix('{') {
-            let all = self.keys;
-            let keys = all.get(number(text)?);
-            let keys = keys.ok_or_else(|| format!("'{path}' has keys that are not there"))?;
-            let mut fields = Map::new();
-            for key in keys {
-                self.spend(key.len() + 4)?;
-                path.push('.');
-                path.push_str(key);
-                let field = self.value(path, depth + 1)?;
-                fields.insert(key.clone(), field);
-                path.truncate(length);
-            }
-            return Ok(Value::Object(fields));
+            return self.object(at, number(text)?, depth);
         }
         if let Some(text) = line.strip_prefix('[') {
             let count = number(text)?;
-            path.push_str("[]");
             let mut items = Vec::new();
             for _ in 0..count {
-                items.push(self.value(path, depth + 1)?);
+                let place = self.place_of_items(at);
+                let place = place.ok_or_else(|| not_there(&format!("{path}[]")))?;
+                items.push(self.value(place, depth + 1)?);
             }
-            path.truncate(length);
             return Ok(Value::Array(items));
         }
-        serde_json::from_str(line).map_err(|error| format!("'{path}': {error}"))
+        // Not `from_str` of `serde_json`, of which each crate compiles its own.
+        line.parse().map_err(|error| format!("'{path}': {error}"))
     }
 
-    fn line(&mut self, path: &str) -> Result<&'a str, String> {
-        let column = self.columns.get_mut(path);
-        let column = column.ok_or_else(|| format!("'{path}' is not there"))?;
+    /// An object of that column, with the keys of that number.
+    fn object(&mut self, at: usize, number: usize, depth: usize) -> Result<Value, String> {
+        let path = self.columns[at].path;
+        let all = self.keys;
+        let keys = all.get(number);
+        let keys = keys.ok_or_else(|| format!("'{path}' has keys that are not there"))?;
+        let mut fields = Map::new();
+        for (position, key) in keys.iter().enumerate() {
+            self.spend(key.len() + 4)?;
+            let place = self.place_of_field(at, number, position);
+            let place = place.ok_or_else(|| not_there(&format!("{path}.{key}")))?;
+            let field = self.value(place, depth + 1)?;
+            fields.insert(key.clone(), field);
+        }
+        Ok(Value::Object(fields))
+    }
+
+    fn place_of_items(&mut self, at: usize) -> Place {
+        let Column { path, items, .. } = &mut self.columns[at];
+        let places = &self.places;
+        *items.get_or_insert_with(|| places.get(format!("{path}[]").as_str()).copied())
+    }
+
+    fn place_of_field(&mut self, at: usize, number: usize, position: usize) -> Place {
+        let column = &mut self.columns[at];
+        let is_other = |(known, _): &mut (usize, Vec<Place>)| *known != number;
+        drop(column.fields.take_if(is_other));
+        let (path, places, keys) = (column.path, &self.places, &self.keys[number]);
+        let of_key = |key: &String| places.get(format!("{path}.{key}").as_str()).copied();
+        let known = &mut column.fields;
+        let (_, fields) = known.get_or_insert_with(|| (number, keys.iter().map(of_key).collect()));
+        fields[position]
+    }
+
+    fn line(&mut self, at: usize) -> Result<&'a str, String> {
+        let column = &mut self.columns[at];
+        let path = column.path;
         match column.rest.next() {
             Some("") if column.last.is_empty() => Err(format!("'{path}' begins with nothing")),
             Some("") => Ok(column.last),
@@ -209,4 +249,8 @@ impl<'a> Reader<'a> {
         self.left = left.ok_or("it holds more than a pack may hold")?;
         Ok(())
     }
+}
+
+fn not_there(path: &str) -> String {
+    format!("'{path}' is not there")
 }
