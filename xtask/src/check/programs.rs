@@ -15,9 +15,8 @@ use super::Counts;
 use crate::command::{Start, over};
 
 /// The programs that keep the memory that a test gave back: each simulated run, and each trial that
-/// is read, takes megabytes of histograms. Else the kernel takes them back at its end and lends them
-/// anew, page by page, to the next. Others, whose tests are few or start many threads, gain nothing
-/// or lose.
+/// is read, takes megabytes of histograms. Else the kernel takes them back at its end and lends
+/// them anew, page by page, to the next. Others gain nothing, or lose.
 const KEEPING: [&str; 2] = ["load sim", "report"];
 
 /// What makes the C library keep it.
