@@ -291,6 +291,108 @@ fn apache_and_nginx_before_origin_are_proxies() {
     }
 }
 
+/// The server behind a proxy, with a line in its own log for each request: the connection that it
+/// came on, by its number among those of the server, its place on that, and its version of HTTP.
+const BEHIND: &str = r#"daemon off;
+pid "{{ directory }}/behind.pid";
+error_log "{{ directory }}/error.log" error;
+events { worker_connections 512; }
+http {
+    log_format seen "$connection_requests $server_protocol $request_uri";
+    access_log "SEEN" seen;
+    client_body_temp_path "{{ directory }}/behind/b";
+    proxy_temp_path "{{ directory }}/behind/p";
+    fastcgi_temp_path "{{ directory }}/behind/f";
+    uwsgi_temp_path "{{ directory }}/behind/u";
+    scgi_temp_path "{{ directory }}/behind/s";
+    types { text/html html; }
+    keepalive_requests 1000000000;
+    server { listen 127.0.0.1:{{ port }}; root "{{ site }}"; }
+}
+"#;
+
+/// Measures `product` as a proxy before a server that writes down what it is asked: each request
+/// comes there, on a connection that was there before where `is_kept`.
+fn check_asks_behind(product: &str, preset: &str, is_kept: bool) {
+    let origin = "programs = [\"@triathlon\"]\nonly_for = [\"proxy\"]\narguments = [\"serve\", \
+                  \"{{ site }}\", \"--listen\", \"127.0.0.1:{{ port }}\", \"--workers\", \"1\"]";
+    let nginx = "programs = [\"nginx\"]\nonly_for = [\"proxy\"]\narguments = [\"-p\", \
+                 \"{{ directory }}/\", \"-c\", \"{{ directory }}/behind.conf\", \"-e\", \
+                 \"{{ directory }}/error.log\"]\nfolders = [\"behind\"]\n\
+                 files = { \"behind.conf\" = \"behind.conf\" }";
+    let folder = broken(product, origin, nginx);
+    let seen = folder.path().join("seen.log");
+    let behind = BEHIND.replace("SEEN", &seen.display().to_string());
+    fs::write(folder.path().join(product).join("behind.conf"), behind).expect("a file");
+    let servers = folder.path().display().to_string();
+    let preset_key = format!("server[0].preset={preset}");
+    let more = [
+        "--servers",
+        &servers,
+        &preset_key,
+        "workload[0].handler=proxy",
+        "workload[1].handler=proxy",
+    ];
+    let results = tempfile::tempdir().expect("a temporary folder");
+    let run = tiny(product, results.path(), &more).expect_measured();
+    let all = trials(results.path());
+    let of_it = all
+        .iter()
+        .filter(|trial| trial.point.as_ref().is_some_and(|point| !point.ceiling));
+    let (mut sent, mut measured) = (0, 0);
+    for trial in of_it {
+        let record = &trial.record;
+        assert_eq!(record.total.outcomes.failures(), 0, "{:?}", record.examples);
+        let phases = [&record.warmup_phase, &record.total, &record.drain_phase];
+        sent += phases.iter().map(|phase| phase.sent).sum::<u64>();
+        measured += 1;
+    }
+    assert_eq!(measured, 2, "{run:#?}");
+    let seen = fs::read_to_string(&seen).expect("the log of the server behind");
+    let lines: Vec<&str> = seen.lines().collect();
+    let what = format!("{product} {preset}");
+    // Before each trial it is asked whether it answers rightly, and for what answers are compared
+    // with; what is under way at the end of one may never be logged, on two connections.
+    let came = lines.len() as u64;
+    assert!(
+        (sent.saturating_sub(4)..=sent + 40).contains(&came),
+        "{what}: {sent} sent, {came} came"
+    );
+    let is_first = |line: &&&str| line.starts_with("1 ");
+    let connections = lines.iter().filter(is_first).count();
+    assert!(
+        lines.iter().all(|line| line.contains(" /proxy/")),
+        "{what}: {lines:?}"
+    );
+    match is_kept {
+        // Each start makes new ones, a process of Apache each of its own, and nginx after a
+        // thousand requests.
+        true => assert!(
+            connections <= 40 + lines.len() / 500,
+            "{what}: {connections} connections, {came} requests"
+        ),
+        false => assert_eq!(connections, lines.len(), "{what}"),
+    }
+    let version = if is_kept { "HTTP/1.1" } else { "HTTP/1.0" };
+    assert!(
+        lines.iter().all(|line| line.contains(version)),
+        "{what}: {lines:?}"
+    );
+}
+
+/// nginx as it comes makes a connection for each request, in HTTP/1.0; tuned it keeps them. Apache
+/// keeps them as it comes.
+#[test]
+fn a_proxy_asks_the_server_behind_each_time_and_keeps_connections_where_it_is_told_to() {
+    let name = "a_proxy_asks_the_server_behind_each_time_and_keeps_connections_where_it_is_told_to";
+    if need(name, ["apache2", "nginx"]).is_some() {
+        check_asks_behind("nginx", "stock", false);
+        check_asks_behind("nginx", "tuned", true);
+        check_asks_behind("apache", "stock", true);
+        check_asks_behind("apache", "tuned", true);
+    }
+}
+
 #[test]
 fn lighttpd_by_every_handler() {
     if need("lighttpd_by_every_handler", ["lighttpd", "perl", "cc"]).is_some() {
