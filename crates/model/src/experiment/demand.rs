@@ -197,6 +197,10 @@ impl Demand {
 pub enum Shown {
     /// Client addresses in the server's access log.
     Addresses,
+    /// Processes and threads that began on the machine, for a request.
+    Begun,
+    /// What the generator received for a request that is no content.
+    BesideContent,
     /// How busy the busiest worker of the generator was.
     Busy,
     /// The server's CPU time for a request.
@@ -209,6 +213,10 @@ pub enum Shown {
     Goodput,
     /// The ceiling of the generator in terms of the rate.
     Headroom,
+    /// What the server wrote to its access log for a request.
+    LogBytes,
+    /// Lines of that log for a request.
+    LogLines,
     /// The server's memory.
     Memory,
     /// Median response time.
@@ -217,12 +225,20 @@ pub enum Shown {
     P99,
     /// Exchanges on a connection.
     PerConnection,
+    /// The server's processes.
+    Processes,
     /// Right answers per second.
     Rate,
+    /// What the generator received for a request.
+    Received,
     /// How long until answers took as before, once a crowd had gone.
     Recovery,
+    /// What the generator sent for a request.
+    Sent,
     /// The part of the server's CPU time that is spent in the kernel.
     System,
+    /// The server's threads.
+    Threads,
     /// The part that is not.
     User,
 }
@@ -231,19 +247,27 @@ impl Shown {
     /// The words that files have for them.
     pub const WORDS: &'static [&'static str] = &[
         "addresses",
+        "begun",
+        "beside_content",
         "busy",
         "cpu",
         "failures",
         "generator",
         "goodput",
         "headroom",
+        "log_bytes",
+        "log_lines",
         "memory",
         "p50",
         "p99",
         "per_connection",
+        "processes",
         "rate",
+        "received",
         "recovery",
+        "sent",
         "system",
+        "threads",
         "user",
     ];
 
@@ -251,19 +275,27 @@ impl Shown {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Addresses => "client addresses in the access log",
+            Self::Begun => "processes and threads begun on the machine for a request",
+            Self::BesideContent => "bytes received beside content for a request",
             Self::Busy => "busy share of the generator",
             Self::Cpu => "CPU time of the server for a request",
             Self::Failures => "share of requests that failed or were never sent",
             Self::Generator => "CPU time of the generator for a request",
             Self::Goodput => "content per second",
             Self::Headroom => "headroom of the generator",
+            Self::LogBytes => "bytes of the access log for a request",
+            Self::LogLines => "lines of the access log for a request",
             Self::Memory => "memory of the server",
             Self::P50 => "median response time",
             Self::P99 => "p99 of response time",
             Self::PerConnection => "exchanges on a connection",
+            Self::Processes => "processes of the server",
             Self::Rate => "right answers",
+            Self::Received => "bytes received for a request",
             Self::Recovery => "time until answers took as before, once the crowd had gone",
+            Self::Sent => "bytes sent for a request",
             Self::System => "CPU time in the kernel for a request",
+            Self::Threads => "threads of the server",
             Self::User => "CPU time in user code for a request",
         }
     }
@@ -324,6 +356,7 @@ mod tests {
 
     #[test]
     fn the_words_are_those_of_files() {
+        assert!(Shown::WORDS.is_sorted());
         for word in Shown::WORDS {
             let shown: Shown = serde_json::from_value((*word).into()).unwrap();
             assert_eq!(serde_json::to_value(shown).unwrap(), *word);

@@ -8,7 +8,7 @@ use verdict::pairs::{Estimate, paired};
 use verdict::words;
 
 use super::Number;
-use crate::digests::{Cell, Run};
+use crate::digests::{Cell, Resources, Run};
 use crate::number::{Unit, digits, times};
 
 /// Positions in the list of quantiles.
@@ -120,31 +120,52 @@ impl Place<'_> {
 fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
     let resources =
         |value: fn(&crate::digests::Digest) -> Option<f64>| cell.value(Claim::Resources, value);
+    let spent = |value: fn(&Resources) -> Option<f64>| {
+        cell.value(Claim::Resources, |digest| value(&digest.resources))
+    };
     // Of the load: how fast the server goes, or what became of requests that came by a schedule.
     let load = cell.response_claim();
     let of_load = |value: fn(&crate::digests::Digest) -> Option<f64>| cell.value(load, value);
     let response = |position| cell.response(position).map(|response| response.measure);
     let (number, unit) = match shown {
         Shown::Addresses => (of_load(|digest| digest.addresses), Unit::Count),
+        Shown::Begun => (spent(|of| of.processes_begun), Unit::Count),
+        Shown::BesideContent => (spent(|of| of.beside_content), Unit::Bytes),
         Shown::Busy => (of_load(|digest| digest.busy), Unit::Share),
         Shown::Cpu => (resources(|digest| digest.cpu_us), Unit::Microseconds),
         Shown::Failures => (of_load(failures), Unit::Share),
         Shown::Generator => (resources(|digest| digest.generator_us), Unit::Microseconds),
         Shown::Goodput => (of_load(|digest| Some(digest.goodput)), Unit::Bytes),
         Shown::Headroom => (of_load(|digest| digest.headroom), Unit::Count),
+        Shown::LogBytes => (spent(|of| of.logged_bytes), Unit::Bytes),
+        Shown::LogLines => (spent(|of| of.logged_lines), Unit::Count),
         Shown::Memory => (resources(|digest| digest.memory), Unit::Bytes),
         Shown::P50 => (response(P50), Unit::Microseconds),
         Shown::P99 => (response(P99), Unit::Microseconds),
         Shown::PerConnection => (of_load(per_connection), Unit::Count),
+        Shown::Processes => (spent(|of| of.processes), Unit::Count),
         Shown::Rate => (cell.rate(), Unit::PerSecond),
+        Shown::Received => (spent(|of| of.received), Unit::Bytes),
         Shown::Recovery => (cell.recovery(), Unit::Seconds),
+        Shown::Sent => (spent(|of| of.sent), Unit::Bytes),
         Shown::System => (resources(|digest| digest.system_us), Unit::Microseconds),
+        Shown::Threads => (spent(|of| of.threads), Unit::Count),
         Shown::User => (resources(|digest| digest.user_us), Unit::Microseconds),
     };
     let claim = match shown {
-        Shown::Cpu | Shown::Generator | Shown::Memory | Shown::System | Shown::User => {
-            Claim::Resources
-        }
+        Shown::Begun
+        | Shown::BesideContent
+        | Shown::Cpu
+        | Shown::Generator
+        | Shown::LogBytes
+        | Shown::LogLines
+        | Shown::Memory
+        | Shown::Processes
+        | Shown::Received
+        | Shown::Sent
+        | Shown::System
+        | Shown::Threads
+        | Shown::User => Claim::Resources,
         Shown::Addresses
         | Shown::Busy
         | Shown::Failures

@@ -69,6 +69,76 @@ fn a_number_has_its_interval_its_verdict_and_its_trials() {
     assert_eq!(found.means.as_deref(), Some("enough"));
 }
 
+/// What an experiment counts of a server beside rates and times is a number of a point, too.
+#[test]
+fn processes_bytes_and_logs_are_numbers_with_trials() {
+    let mut trials = first_heat();
+    for trial in &mut trials {
+        let asked = trial.record.total.sent_in_it();
+        let total = &mut trial.record.total;
+        let ended = total.ended_in_it();
+        total.bytes_content = model::Bytes::new(7 * ended);
+        total.bytes_received = model::Bytes::new(242 * ended);
+        total.bytes_sent = model::Bytes::new(40 * ended);
+        trial.record.reference_phase = model::record::Tally::default();
+        trial.record.warmup_phase = model::record::Tally::default();
+        trial.record.drain_phase = model::record::Tally::default();
+        if let Some(server) = &mut trial.context.server {
+            server.access_log_lines = Some(asked);
+            server.access_log_bytes = Some(model::Bytes::new(92 * asked));
+        }
+        if let Some(group) = &mut trial.usage.server {
+            (group.processes, group.threads) = (Some(3), Some(75));
+        }
+        let system = trial.usage.system.get_or_insert_default();
+        system.others.get_or_insert_default().begun = Some(2 * ended);
+    }
+    let mut run = of_trials(trials);
+    for (word, value, place) in [
+        (
+            "begun",
+            "2",
+            "processes and threads begun on the machine for a request",
+        ),
+        (
+            "beside_content",
+            "235 B",
+            "bytes received beside content for a request",
+        ),
+        (
+            "log_bytes",
+            "92.0 B",
+            "bytes of the access log for a request",
+        ),
+        ("log_lines", "1", "lines of the access log for a request"),
+        ("processes", "3", "processes of the server"),
+        ("received", "242 B", "bytes received for a request"),
+        ("sent", "40.0 B", "bytes sent for a request"),
+        ("threads", "75", "threads of the server"),
+    ] {
+        let demand = format!(
+            r#""show": "{word}", "server": "nginx", "workload": "seven-bytes", "connections": 64"#
+        );
+        let found = number(&mut run, &demand);
+        assert_eq!(found.value, value, "{word}");
+        assert_eq!(
+            found.place,
+            format!("{place}, nginx, seven-bytes, 64 connections")
+        );
+        assert_eq!(found.trials.len(), 6, "{word}");
+    }
+    // A server that writes no log answers nothing about it.
+    let demand = r#""show": "log_bytes", "server": "nginx", "workload": "seven-bytes",
+                    "connections": 64"#;
+    let Told::Not(why) = told(&mut self::run(), demand) else {
+        panic!("it writes no log");
+    };
+    assert!(
+        why.starts_with("not known here: bytes of the access log"),
+        "{why}"
+    );
+}
+
 /// Of several points the other number is that of the one which is where the first is.
 #[test]
 fn a_ratio_is_within_one_place_if_nothing_else_is_said() {

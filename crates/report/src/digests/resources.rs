@@ -34,6 +34,14 @@ pub struct Resources {
     pub generator_system_us: Option<f64>,
     /// The server's memory for each connection that it had (PSS), all of it divided.
     pub memory_per_connection: Option<f64>,
+    /// The server's processes at the end of the window.
+    pub processes: Option<f64>,
+    /// Its threads then.
+    pub threads: Option<f64>,
+    /// Lines of its access log.
+    pub logged_lines: Option<f64>,
+    /// Bytes of its access log.
+    pub logged_bytes: Option<f64>,
 }
 
 impl Resources {
@@ -56,6 +64,17 @@ impl Resources {
             .count()
             .checked_sub(total.bytes_content.count());
         let connections = count(u64::from(trial.plan.connections)).max(1.0);
+        // Its log has what came before the window and after it, too.
+        let facts = trial.context.server.as_ref();
+        let phases = [
+            &record.reference_phase,
+            &record.warmup_phase,
+            total,
+            &record.drain_phase,
+        ];
+        let asked: u64 = phases.iter().map(|phase| phase.sent_in_it()).sum();
+        let logged =
+            |number: Option<u64>| Some(count(number?) / count(asked)).filter(|_| asked > 0);
         Self {
             runqueue_wait_us: of_server(|group| group.runqueue_wait.map(Span::as_us_f64)),
             switches_voluntary: of_server(|group| group.context_switches_voluntary.map(count)),
@@ -70,6 +89,10 @@ impl Resources {
             memory_per_connection: server
                 .and_then(|group| group.memory_pss)
                 .map(|bytes| size(bytes) / connections),
+            processes: server.and_then(|group| Some(f64::from(group.processes?))),
+            threads: server.and_then(|group| Some(f64::from(group.threads?))),
+            logged_lines: logged(facts.and_then(|server| server.access_log_lines)),
+            logged_bytes: logged(facts.and_then(|server| Some(server.access_log_bytes?.count()))),
         }
     }
 }
@@ -117,6 +140,8 @@ mod tests {
         let ended = count(trial.record.total.ended_in_it());
         let server = trial.context.server.get_or_insert_default();
         server.cpus = vec![1];
+        server.access_log_lines = Some(trial.record.total.sent_in_it() * 2);
+        server.access_log_bytes = Some(Bytes::new(trial.record.total.sent_in_it() * 200));
         let cpus = server.cpus.clone();
         let group = trial.usage.server.as_mut().unwrap();
         // Half of the work lies between the readings.
@@ -125,6 +150,8 @@ mod tests {
         group.context_switches_voluntary = Some(1_000);
         group.context_switches_involuntary = None;
         group.memory_pss = Some(Bytes::new(64_000));
+        group.processes = Some(3);
+        group.threads = Some(75);
         trial.plan.connections = 64;
         let busy = |cpu, interrupt| CpuUsage {
             cpu,
@@ -163,5 +190,13 @@ mod tests {
         near(seen.interrupt_us, 0.1 * window / ended);
         near(seen.beside_content, 5_000.0 / ended);
         near(seen.memory_per_connection, 1_000.0);
+        near(seen.processes, 3.0);
+        near(seen.threads, 75.0);
+        // As many were asked for before the window and after it as in it.
+        let record = &trial.record;
+        let in_window = count(record.total.sent_in_it());
+        let asked = in_window + 2.0 * count(other) + count(record.reference_phase.sent_in_it());
+        near(seen.logged_lines, 2.0 * in_window / asked);
+        near(seen.logged_bytes, 200.0 * in_window / asked);
     }
 }

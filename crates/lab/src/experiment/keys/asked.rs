@@ -47,7 +47,12 @@ pub(super) const ASKED: Section = Section {
             "Which number of a point answers: times are for a request, cpu is that of the server \
              and generator that of the generator, per_connection the exchanges on a connection, \
              addresses how many client addresses the server's access log has (where it is \"on\"), \
-             recovery how long answers took longer than before once a crowd had gone.",
+             recovery how long answers took longer than before once a crowd had gone. processes \
+             and threads are those that the server has at the end of the window, begun is how many \
+             the whole machine began for a request. received and sent are bytes on the wire for a \
+             request, without those of TCP and IP, and beside_content those of received that are \
+             heads, framing or encryption. log_lines and log_bytes are what the server wrote to \
+             its access log for a request.",
         ),
         key(
             "server",
