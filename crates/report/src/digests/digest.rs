@@ -1,6 +1,6 @@
 //! One trial, boiled down to what a report shows of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::capacity::Answer;
 use model::coding::Codings;
@@ -18,6 +18,7 @@ use verdict::{cause::takers, summary::cpu_per_request};
 use verdict::{is_about_likeness, is_bound, is_disturbance};
 
 use super::checked;
+use super::framing::framing;
 use super::phases::{Phases, phases};
 use super::placed::placed;
 use super::ramp::Ramp;
@@ -93,6 +94,8 @@ pub struct Digest {
     pub examples: Vec<Example>,
     /// What was checked of the answers to each request, in words.
     pub checked: Vec<String>,
+    /// How the server tells where the content of its answers ends.
+    pub framing: BTreeSet<&'static str>,
     /// Each request separately, where there are several.
     pub(super) steps: Vec<Step>,
     /// Each page of users who ask for parts.
@@ -209,6 +212,7 @@ impl Digest {
             wrong_statuses: record.wrong_statuses.clone(),
             examples: record.examples.clone(),
             checked: checked(trial),
+            framing: framing(trial),
             steps: Step::all(trial),
             pages: Step::pages(trial),
             pages_over_all: over_all(trial),

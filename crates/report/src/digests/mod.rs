@@ -8,6 +8,7 @@ mod ceiling;
 mod checked;
 mod command;
 mod digest;
+mod framing;
 mod gaps;
 mod left_out;
 mod phases;

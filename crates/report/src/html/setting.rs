@@ -1,6 +1,6 @@
 //! How the numbers came about: the servers, the machine, and the command that repeats it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use model::environment::Environment;
@@ -15,12 +15,12 @@ use crate::number;
 pub(super) fn servers(run: &Run) -> String {
     let mut html = String::new();
     for (label, server) in run.servers() {
-        html.push_str(&one_server(label, server, run.servers()));
+        html.push_str(&one_server(label, server, run));
     }
     html
 }
 
-fn one_server(label: &str, server: &Server, servers: &BTreeMap<String, Server>) -> String {
+fn one_server(label: &str, server: &Server, run: &Run) -> String {
     let mut html = format!("<h3>{}</h3>\n<dl class=\"facts\">", escape(label));
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {
@@ -42,6 +42,7 @@ fn one_server(label: &str, server: &Server, servers: &BTreeMap<String, Server>) 
     );
     fact("access log", server.access_log.clone());
     fact("protocol", server.protocol.clone());
+    fact("content ends with", ends(run, label));
     fact(
         "accept queue",
         server
@@ -75,8 +76,29 @@ fn one_server(label: &str, server: &Server, servers: &BTreeMap<String, Server>) 
             escape(&shell(&server.command))
         );
     }
-    html.push_str(&configuration::files(server, servers));
+    html.push_str(&configuration::files(server, run.servers()));
     html
+}
+
+/// How this server's content ended on the wire; where that is not one way, each with the workloads
+/// in which it was seen.
+fn ends(run: &Run, label: &str) -> String {
+    let mut ways: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let measured = run.digests().iter().filter(|one| !one.ceiling);
+    for digest in measured.filter(|one| one.id.server == label) {
+        for way in &digest.framing {
+            ways.entry(way).or_default().insert(&digest.id.workload);
+        }
+    }
+    let with_workloads = ways.len() > 1;
+    let each = ways.into_iter().map(|(way, workloads)| {
+        let workloads: Vec<&str> = workloads.into_iter().collect();
+        match with_workloads {
+            true => format!("{way} ({})", workloads.join("; ")),
+            false => way.to_owned(),
+        }
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// The CPUs that its threads may use, where these are not those that it was given.
@@ -274,11 +296,47 @@ pub(super) fn repeat(run: &Run) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
+    use model::fixture::Heat;
     use model::trial::Server;
 
     use super::one_server;
+    use crate::digests::Run;
+
+    #[test]
+    fn how_content_ended_is_told_with_the_workloads_where_it_differs() {
+        let mut trials = Heat {
+            servers: vec!["nginx", "origin"],
+            workloads: vec![("file", 7), ("script", 7)],
+            rounds: 1,
+            ..Heat::default()
+        }
+        .trials();
+        let page = |trials: &[model::Trial]| {
+            let mut run = Run::default();
+            trials.iter().for_each(|trial| run.add(trial));
+            super::servers(&run)
+        };
+        let by_length = "<dt>content ends with</dt><dd>its length (Content-Length)</dd>";
+        assert_eq!(page(&trials).matches(by_length).count(), 2);
+        for trial in &mut trials {
+            let id = &trial.point.as_ref().unwrap().id;
+            let (server, workload) = (id.server.as_str(), id.workload.as_str());
+            let Some(reference) = &mut trial.record.reference else {
+                panic!("it has one");
+            };
+            match (server, workload) {
+                ("nginx", "script") => reference.framing = "chunked".to_owned(),
+                // A trial of a program that does not tell.
+                ("origin", _) => reference.framing.clear(),
+                _ => {}
+            }
+        }
+        let told = page(&trials);
+        let both = "<dt>content ends with</dt><dd>its length (Content-Length) (file), the last of \
+                    its chunks (script)</dd>";
+        assert!(told.contains(both), "{told}");
+        assert_eq!(told.matches("content ends with").count(), 1, "{told}");
+    }
 
     #[test]
     fn where_threads_run_is_shown_as_it_was_read_back() {
@@ -287,14 +345,14 @@ mod tests {
             cpus_allowed: Some(vec![0, 1]),
             ..Server::default()
         };
-        let page = one_server("it", &server, &BTreeMap::new());
+        let page = one_server("it", &server, &Run::default());
         assert!(
             !page.contains("read back") && !page.contains("threads"),
             "{page}"
         );
         server.cpus_allowed = Some(vec![1]);
         server.threads = [("0".to_owned(), 4), ("0-1".to_owned(), 2)].into();
-        let page = one_server("it", &server, &BTreeMap::new());
+        let page = one_server("it", &server, &Run::default());
         for said in [
             "<dt>CPUs, read back</dt><dd>1</dd>",
             "<dt>threads, by the CPUs they may use</dt><dd>4 on 0, 2 on 0-1</dd>",
