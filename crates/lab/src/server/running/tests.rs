@@ -452,6 +452,76 @@ fn access_logs_are_written_where_they_are_asked_for_and_cut_between_trials() {
     }
 }
 
+/// Asks for `path` so many times on one connection, each time when the answer before has come.
+fn ask_on_one_connection(port: u16, path: &str, length: usize, times: u64) {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
+    let patience = Some(Duration::from_secs(20));
+    stream.set_read_timeout(patience).expect("a patience");
+    // In one piece, so that it never waits for what acknowledges the piece before.
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+    for _ in 0..times {
+        stream.write_all(request.as_bytes()).expect("a request");
+        let mut answer = Vec::new();
+        let is_whole = |answer: &[u8]| {
+            let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+            end.is_some_and(|end| answer.len() == end + 4 + length)
+        };
+        while !is_whole(&answer) {
+            let mut bytes = [0; 1024];
+            let read = stream.read(&mut bytes).expect("an answer");
+            assert!(read > 0, "it closed");
+            answer.extend_from_slice(&bytes[..read]);
+        }
+    }
+}
+
+/// A server that writes each line has written that of a request before it answers the next one on
+/// the same connection. One that gathers lines has not, when a trial ends and its log is read:
+/// nginx writes them within a second, and Apache when so many have come.
+#[test]
+fn a_log_that_is_buffered_keeps_lines_back() {
+    const ASKED: u64 = 100;
+    for name in ["nginx", "apache"] {
+        let Some(installed) = stranger(name) else {
+            crate::testing::not_run(&format!("{name} is not installed"));
+            continue;
+        };
+        for log in [AccessLog::On, AccessLog::Buffered] {
+            let place = place();
+            let mut start = start(&place, &installed, Preset::Tuned);
+            start.access_log = log;
+            let mut running = Running::start(&start).unwrap();
+            let path = &place.site.document(model::Bytes::new(7)).path;
+            let mut logged = || {
+                running.look_before();
+                ask_on_one_connection(running.port(), path, 7, ASKED);
+                let facts = running.look_after();
+                assert_eq!(facts.access_log, log.name());
+                facts.access_log_lines.unwrap()
+            };
+            if log == AccessLog::On {
+                let lines = logged();
+                assert!((ASKED - 1..=ASKED).contains(&lines), "{name}: {lines}");
+                running.stop();
+                continue;
+            }
+            // A machine may stop for a second just then, so that nginx writes before it is seen.
+            let is_kept = (0..20).any(|_| logged() < ASKED - 1);
+            assert!(is_kept, "{name}: it has each line at once");
+            // What nginx kept comes when nobody looks any more.
+            if name == "nginx" {
+                let log = running.directory.path().join("logs/access.log");
+                let until = Instant::now() + Duration::from_secs(20);
+                while access_log::size(&log).is_none_or(|(lines, _)| lines < ASKED) {
+                    assert!(Instant::now() < until, "{name}: lines are missing");
+                    running.processes[0].child.wait(Duration::from_millis(20));
+                }
+            }
+            running.stop();
+        }
+    }
+}
+
 #[test]
 fn threads_are_bound_where_an_experiment_wants_that_and_nowhere_else() {
     if sys::cpu::allowed().unwrap().len() < 2 {
