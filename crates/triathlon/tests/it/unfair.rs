@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use model::Verdict;
+use model::{Claim, Severity, Status, Trial, Verdict};
 
 use crate::lab::files;
 use crate::support::need;
@@ -61,17 +61,24 @@ fn experiment(folder: &Path) -> String {
 
 /// What each rule says of a server, of all of its trials.
 fn told(results: &Path, server: &str) -> BTreeMap<String, String> {
-    let mut of_it = BTreeMap::new();
+    let all = verdicts(results, server).into_iter();
+    let findings = all.flat_map(|(_, verdict)| verdict.findings);
+    findings.map(|found| (found.rule, found.say)).collect()
+}
+
+/// The trials of a server, with what they are worth.
+fn verdicts(results: &Path, server: &str) -> Vec<(Trial, Verdict)> {
+    let mut of_it = Vec::new();
     let arguments = ["judge", "--json", &results.display().to_string()];
     for line in triathlon(arguments).expect_measured().stdout.lines() {
         let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
         let file = value["file"].as_str().expect("a file");
         let text = fs::read_to_string(file).expect("a trial");
-        let trial: model::Trial = serde_json::from_str(&text).expect("a trial");
-        if trial.point.expect("a point").id.server == server {
+        let trial: Trial = serde_json::from_str(&text).expect("a trial");
+        let point = trial.point.as_ref().expect("a point");
+        if point.id.server == server && !point.ceiling {
             let verdict: Verdict = serde_json::from_value(value).expect("a verdict");
-            let findings = verdict.findings.into_iter();
-            of_it.extend(findings.map(|found| (found.rule, found.say)));
+            of_it.push((trial, verdict));
         }
     }
     of_it
@@ -124,4 +131,107 @@ fn each_is_caught_and_named() {
         !fair.contains_key("HTTP-03") && !fair.contains_key("HTTP-01"),
         "{fair:#?}"
     );
+}
+
+/// nginx with room for fewer connections than come, which it tells; Apache that tells what it thinks
+/// of each request; and nginx that has nothing to tell.
+fn complaining(folder: &Path) -> String {
+    let stock = include_str!("../../../../servers/nginx/stock.conf");
+    let room = stock.replacen("worker_connections 768;", "worker_connections 10;", 1);
+    let few = room.replacen("error.log\" error;", "error.log\" warn;", 1);
+    assert!(few != room && room != stock, "{stock}");
+    let path = folder.join("few.conf");
+    fs::write(&path, few).expect("a template");
+    let text = format!(
+        "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\nreference = \"fair\"\n\
+         warmup = \"20ms\"\nduration = \"2s\"\n\
+         [[server]]\nproduct = \"nginx\"\nlabel = \"fair\"\n\
+         [[server]]\nproduct = \"nginx\"\nlabel = \"few\"\npreset = \"{}\"\n\
+         [[server]]\nproduct = \"apache\"\nlabel = \"talks\"\n\
+         settings = {{ LogLevel = \"debug\" }}\n\
+         [[workload]]\nname = \"seven\"\nbody = {{ bytes = 7 }}\n[load]\nconnections = 16\n",
+        path.display()
+    );
+    let file = folder.join("complaining.toml");
+    fs::write(&file, text).expect("an experiment");
+    file.display().to_string()
+}
+
+/// Each server with what it wrote, where it wrote something in a trial.
+fn complaints(results: &Path) -> BTreeMap<&'static str, String> {
+    let servers = ["fair", "few", "talks"].into_iter();
+    let of_each = servers.filter_map(|server| {
+        let all = verdicts(results, server).into_iter();
+        let lines = all.flat_map(|(trial, _)| trial.context.server.expect("facts").error_log);
+        let lines: Vec<String> = lines.collect();
+        (!lines.is_empty()).then(|| (server, lines.join("\n")))
+    });
+    of_each.collect()
+}
+
+/// What a server writes into its error log while it is measured stands in the trial and in the
+/// report, and makes what was measured suspect.
+#[test]
+fn what_servers_write_into_their_error_logs_is_told_and_judged() {
+    let name = "unfair::what_servers_write_into_their_error_logs_is_told_and_judged";
+    if need(name, ["nginx", "apache2"]).is_none() {
+        return;
+    }
+    // A machine that is busy with something else may give one of them no time to find out.
+    let mut tries = (0..5).map(|_| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("results");
+        let file = complaining(folder.path());
+        let place_text = place.display().to_string();
+        let words = ["repeats=0", "calm=0s", "--no-lock", "--hiccups", "0s"];
+        let words = words.into_iter().chain(["--results", &place_text]);
+        let run = triathlon(["lab", &file].into_iter().chain(words)).expect_measured();
+        assert!(files(&place, "gaps").is_empty(), "{run:#?}");
+        let results = files(&place, "trials")[0]
+            .ancestors()
+            .nth(2)
+            .expect("it")
+            .to_owned();
+        (folder, results)
+    });
+    let has_both = |(_, results): &(_, std::path::PathBuf)| complaints(results).len() == 2;
+    let (folder, results) = tries
+        .find(has_both)
+        .expect("a machine with time for servers");
+    let written = complaints(&results);
+    for (server, words) in [
+        ("few", "worker_connections are not enough"),
+        ("talks", "authorization result of Require all granted"),
+    ] {
+        assert!(written[server].contains(words), "{server}: {written:?}");
+        let said = &told(&results, server)["SRV-07"];
+        assert!(said.contains("into its error log, the first: "), "{said}");
+        for (trial, verdict) in verdicts(&results, server) {
+            let facts = trial.context.server.expect("facts");
+            if facts.error_log_lines > 0 {
+                let mut findings = verdict.findings.iter();
+                let found = findings.find(|one| one.rule == "SRV-07").expect("it");
+                assert_eq!(found.severity[&Claim::Resources], Severity::Suspect);
+                let worth = verdict.claims[&Claim::Resources].status;
+                assert_ne!(worth, Status::Valid, "{server}");
+            }
+        }
+    }
+    assert!(
+        !told(&results, "fair").contains_key("SRV-07"),
+        "{written:?}"
+    );
+    let page = folder.path().join("report.html");
+    let (results, path) = (results.display().to_string(), page.display().to_string());
+    triathlon(["report", &results, "--html", &path]).expect_measured();
+    let page = fs::read_to_string(&page).expect("a page");
+    for part in [
+        "Error log of few: ",
+        "worker_connections are not enough",
+        "Error log of talks: ",
+        "authorization result of Require all granted",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("Error log of fair"));
 }
