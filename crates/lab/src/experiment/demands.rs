@@ -228,11 +228,11 @@ connections = 1000
         check(
             "show = \"headroom\"",
             "show = \"hedroom\"",
-            "x.toml:17: asked[0].show: write \"addresses\", \"begun\", \"beside_content\", \"busy\", \
-             \"cpu\", \"failures\", \"generator\", \"goodput\", \"headroom\", \"log_bytes\", \
-             \"log_lines\", \"memory\", \"p50\", \"p99\", \"per_connection\", \"processes\", \
-             \"rate\", \"received\", \"recovery\", \"sent\", \"system\", \"threads\" or \
-             \"user\", not \"hedroom\"; did you mean 'headroom'?",
+            "x.toml:17: asked[0].show: write \"addresses\", \"begun\", \"beside_content\", \
+             \"busy\", \"cpu\", \"failures\", \"generator\", \"goodput\", \"headroom\", \
+             \"log_bytes\", \"log_lines\", \"memory\", \"p50\", \"p99\", \"per_connection\", \
+             \"processes\", \"rate\", \"received\", \"recovery\", \"sent\", \"system\", \
+             \"threads\" or \"user\", not \"hedroom\"; did you mean 'headroom'?",
         );
         check(
             "show = \"headroom\"",

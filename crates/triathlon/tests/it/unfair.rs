@@ -133,8 +133,8 @@ fn each_is_caught_and_named() {
     );
 }
 
-/// nginx with room for fewer connections than come, which it tells; Apache that tells what it thinks
-/// of each request; and nginx that has nothing to tell.
+/// nginx with room for fewer connections than come, which it tells; Apache that tells what it
+/// thinks of each request; and nginx that has nothing to tell.
 fn complaining(folder: &Path) -> String {
     let stock = include_str!("../../../../servers/nginx/stock.conf");
     let room = stock.replacen("worker_connections 768;", "worker_connections 10;", 1);
