@@ -8,10 +8,10 @@
 //! and 95 % up to a third above it. So the rate is the server's own limit only beyond 95 %, and
 //! then it is so however busy the generator was.
 
-use model::{Span, Trial};
+use model::{Severity, Span, Trial};
 
 use crate::check::Facts;
-use crate::thresholds::{BOTH_BUSY, LIMIT_ERROR, LIMIT_ERROR_BELOW, SERVER_FULL};
+use crate::thresholds::{BOTH_BUSY, IDLE_SERVER, LIMIT_ERROR, LIMIT_ERROR_BELOW, SERVER_FULL};
 
 /// An estimate of a server's own limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,9 +104,87 @@ pub(crate) fn server_busy(facts: &Facts<'_>) -> Option<f64> {
     thread.into_iter().chain(cpu).max_by(f64::total_cmp)
 }
 
+/// Which side was the limit of a rate.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Side {
+    /// The server, whose busiest thread or CPU had nothing left.
+    Server,
+    /// The generator.
+    Generator,
+    /// One of the two: both were near their limits.
+    Either,
+    /// Something else: neither was busy.
+    Other,
+}
+
+impl Side {
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Server => "the server's CPU",
+            Self::Generator => "the generator",
+            Self::Either => "server or generator, both near their limits",
+            Self::Other => "neither's CPU",
+        }
+    }
+}
+
+/// Which side was the limit of a trial, by how busy its server was and by the rules that spoke of
+/// it; none where none of them names a side. A server that was busy all the time was the limit,
+/// however busy the generator was (SRV-11). Where both sides were near theirs, SRV-11 alone does
+/// not tell them apart. GEN-01 and GEN-02 name the generator where they object. SRV-05 says that
+/// neither was busy; what it takes for a busy server is one that was the limit.
+pub fn side<'r>(
+    server_busy: Option<f64>,
+    rules: impl IntoIterator<Item = (&'r str, Severity)>,
+) -> Option<Side> {
+    let (mut both, mut generator, mut other) = (false, false, false);
+    for (rule, severity) in rules {
+        match rule {
+            "SRV-11" => both = true,
+            "GEN-01" | "GEN-02" => generator |= severity > Severity::Note,
+            "SRV-05" => other = true,
+            _ => {}
+        }
+    }
+    let is_busy = || server_busy.is_some_and(|busy| IDLE_SERVER.severity(busy).is_some());
+    match () {
+        () if server_busy.is_some_and(is_full) => Some(Side::Server),
+        () if both => Some(Side::Either),
+        () if generator => Some(Side::Generator),
+        () if other => Some(Side::Other),
+        () if is_busy() => Some(Side::Server),
+        () => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_side_that_was_the_limit_is_the_one_that_rules_name() {
+        let check = |busy: Option<f64>, rules: &[(&str, Severity)], expected: Option<Side>| {
+            let found = side(busy, rules.iter().copied());
+            assert_eq!(found, expected, "{busy:?} {rules:?}");
+        };
+        let saturated = ("GEN-01", Severity::Suspect);
+        let near = ("GEN-02", Severity::Invalid);
+        let both = ("SRV-11", Severity::Note);
+        check(None, &[], None);
+        check(Some(0.5), &[], None);
+        check(Some(0.86), &[], Some(Side::Server));
+        check(Some(0.96), &[saturated, near, both], Some(Side::Server));
+        check(Some(0.9), &[saturated, both], Some(Side::Either));
+        check(Some(0.5), &[saturated], Some(Side::Generator));
+        check(None, &[near], Some(Side::Generator));
+        check(Some(0.5), &[("GEN-02", Severity::Note)], None);
+        check(
+            Some(0.5),
+            &[("SRV-05", Severity::Suspect)],
+            Some(Side::Other),
+        );
+    }
 
     #[test]
     fn near_both_limits_the_servers_own_is_estimated() {

@@ -14,11 +14,13 @@ use model::trial::{Ceiling, Server};
 use model::usage::GroupUsage;
 use model::{Bytes, Claim, OutcomeCounts, Severity, Span, Status, Trial, Verdict};
 use verdict::analysis::{Round, Standing};
+use verdict::limit::server_busy_share;
 use verdict::{cause::takers, summary::cpu_per_request};
 use verdict::{is_about_likeness, is_bound, is_disturbance};
 
 use super::checked;
 use super::framing::framing;
+use super::knee::flat_from;
 use super::phases::{Phases, phases};
 use super::placed::placed;
 use super::ramp::Ramp;
@@ -160,6 +162,10 @@ pub struct Digest {
     pub is_bound: bool,
     /// The larger of ceiling ÷ rate and 1 ÷ the generator's busy share.
     pub headroom: Option<f64>,
+    /// How busy the server's busiest thread or CPU was.
+    pub(super) server_busy: Option<f64>,
+    /// The fewest connections from which on the rate had not grown, if there are any (STA-09).
+    pub(super) flat_from: Option<u32>,
     /// The ceiling at this point in this round.
     pub ceiling_here: Option<Ceiling>,
     /// Lines that the server's error log gained, the first few.
@@ -245,6 +251,8 @@ impl Digest {
             generator_limited: false,
             is_bound: false,
             headroom: None,
+            server_busy: server_busy_share(trial),
+            flat_from: None,
             ceiling_here: trial.context.ceiling.clone(),
             error_log: context.map_or_else(Vec::new, |server| server.error_log.clone()),
             error_log_lines: context.map_or(0, |server| server.error_log_lines),
@@ -281,6 +289,7 @@ impl Digest {
         let answer = self.search.as_ref().map(|(_, answer)| answer);
         self.is_bound = is_bound(verdict) || answer.is_some_and(|one| one.upper().is_none());
         self.headroom = verdict.headroom;
+        self.flat_from = flat_from(verdict);
     }
 
     /// Response time at that position of [`QUANTILES`], if the sample supports it and no rule has

@@ -13,6 +13,7 @@ mod connections;
 mod failures;
 mod frame;
 mod gains;
+mod knee;
 mod logs;
 mod look;
 mod page;

@@ -8,7 +8,7 @@ use verdict::analysis::{Measure, Standing, UNANSWERED};
 use super::chart::{Room, figure, standing};
 use super::table::Table;
 use super::{
-    escape, logs, phases, resources, scaling, searches, split, stages, steps, users, verdicts,
+    escape, knee, logs, phases, resources, scaling, searches, split, stages, steps, users, verdicts,
 };
 use crate::chart::Scale;
 use crate::digests::{Cell, QUANTILES, Run};
@@ -32,6 +32,7 @@ pub(super) fn section(run: &Run) -> String {
         );
         let cells = run.cells(workload);
         html.push_str(&best(&cells));
+        html.push_str(&knee::table(&cells));
         html.push_str(&scaling::section(run, &cells));
         html.push_str(&searches::table(run, workload));
         html.push_str(&users::table(&cells));

@@ -89,6 +89,8 @@ fn the_page_has_everything_and_its_drawings_stand_alone() {
         "times the rate of nginx",
         "](first-heat-1.svg)",
         "](first-heat-2.svg)",
+        "## Where the curves bend\n\nThe knee is the load beyond which",
+        "| seven-bytes | nginx | 1, 16, 64, 256 | ",
         "**Other hardware",
         "| a \\| file | nginx, ",
         "| 1,000/s | ",
