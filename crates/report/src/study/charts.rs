@@ -8,12 +8,13 @@ use crate::digests::{Across, Cell, Run};
 use crate::number::Unit;
 use crate::plots::{PLOTS, Subject, add};
 
-/// What shows most of an open loop: what came of the load over time, and how long answers took.
-const FIRST: [&str; 2] = ["time", "spectrum"];
+/// What shows most of an open loop: what came of the load over time, what of a load that changes
+/// was lost, and how long answers took.
+const FIRST: [&str; 3] = ["time", "lost", "spectrum"];
 
 /// At most two. Of the workload that the original drew along an axis the first two charts of its
-/// report, of an open loop those over time and of response times first; else, where there are
-/// several workloads, rate and cost over all of them.
+/// report, of an open loop those over time, of losses and of response times first; else, where
+/// there are several workloads, rate and cost over all of them.
 pub(super) fn two(run: &Run) -> Vec<Chart> {
     let workloads = run.workloads();
     let own = own(run, &workloads);

@@ -77,6 +77,37 @@ fn a_study_of_one_workload_along_an_axis_has_its_curves_drawn() {
     assert!(titles(&run)[0].ends_with("by workload"), "{run:?}");
 }
 
+/// Of a crowd readers want to see what was lost, before how long the answers took that came.
+#[test]
+fn a_study_of_a_crowd_has_what_was_lost_drawn() {
+    use model::record::Interval;
+    use model::units::{Rate, Span};
+    let mut trials = model::fixture::Heat::of_one("nginx", 2).trials();
+    for trial in &mut trials {
+        trial.plan.arrivals = model::fixture::open().plan.arrivals;
+        let second = |start: u64| {
+            let mut interval = Interval::new(Span::from_s(start), Span::from_s(1));
+            interval.response_time.record_n(Span::from_ms(3), 10);
+            interval.scheduled = Some(Rate::per_second(200));
+            interval
+        };
+        trial.record.intervals = (0..6).map(second).collect();
+    }
+    let ids = |trials: &[model::Trial]| {
+        let mut run = Run::default();
+        trials.iter().for_each(|trial| run.add(trial));
+        let charts = charts::two(&run).into_iter();
+        charts.map(|chart| chart.id).collect::<Vec<_>>()
+    };
+    let whole = ids(&trials);
+    assert_eq!(whole[0], "time-1", "{whole:?}");
+    assert!(whole[1].starts_with("spectrum-"), "{whole:?}");
+    for trial in &mut trials {
+        trial.record.intervals[1].tally.outcomes[model::Outcome::Shed] = 3;
+    }
+    assert_eq!(ids(&trials), ["time-1", "lost-1"]);
+}
+
 #[test]
 fn the_page_has_everything_and_its_drawings_stand_alone() {
     let run = run();
