@@ -44,6 +44,15 @@ pub struct GroupUsage {
     /// System CPU time.
     #[serde(rename = "system_ns")]
     pub system: Option<Span>,
+    /// The part of `cpu` that belongs to processes behind the one that is asked, where a server is
+    /// several; of those that were there before the load. None where it is one, or where it cannot
+    /// be read.
+    #[serde(
+        rename = "behind_cpu_ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub behind_cpu: Option<Span>,
     /// Where CPU time was read: `cgroup`, `proc`, `rusage`.
     pub cpu_source: String,
     /// Proportional set size at the end of the window.

@@ -229,10 +229,11 @@ connections = 1000
             "show = \"headroom\"",
             "show = \"hedroom\"",
             "x.toml:17: asked[0].show: write \"addresses\", \"begun\", \"beside_content\", \
-             \"busy\", \"cpu\", \"failures\", \"generator\", \"goodput\", \"headroom\", \
+             \"busy\", \"closed_by_server\", \"content\", \"cpu\", \"cpu_behind\", \
+             \"failures\", \"generator\", \"goodput\", \"headroom\", \"kept_alive\", \
              \"log_bytes\", \"log_lines\", \"memory\", \"p50\", \"p99\", \"per_connection\", \
-             \"processes\", \"rate\", \"received\", \"recovery\", \"sent\", \"system\", \
-             \"threads\" or \"user\", not \"hedroom\"; did you mean 'headroom'?",
+             \"processes\", \"rate\", \"received\", \"recovery\", \"sent\", \"sources_used\", \
+             \"system\", \"threads\" or \"user\", not \"hedroom\"; did you mean 'headroom'?",
         );
         check(
             "show = \"headroom\"",

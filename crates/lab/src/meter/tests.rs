@@ -212,6 +212,47 @@ fn a_burning_child_is_metered_with_the_children_it_reaped() {
     }
 }
 
+/// Of a server that is several, what those behind the one that is asked used is told apart.
+#[test]
+fn what_stands_behind_is_metered_apart() {
+    use model::event::Phase;
+    let script = "while read line; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; \
+                  echo ok; done";
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = sys::process::start(&mut command, Confinement::default()).unwrap();
+    let mut input = child.take_stdin().unwrap();
+    let mut output = child.take_stdout().unwrap();
+    let plan = model::fixture::closed().plan;
+    let server = Group {
+        pid: std::process::id(),
+        leaf: None,
+    };
+    let mut usage_of = |behind: Vec<u32>| {
+        let mut meters = Meters::of(&plan).and_behind(behind);
+        let mut enter = |phase| {
+            let event = model::Event::Phase {
+                phase,
+                monotonic_ns: monotonic(),
+            };
+            meters.see(&event, None, Some(server));
+        };
+        enter(Phase::Measurement);
+        input.write_all(b"b\n").unwrap();
+        output.read_exact(&mut [0; 3]).unwrap();
+        enter(Phase::Drain);
+        meters.usage().server.unwrap().behind_cpu
+    };
+    let burnt = usage_of(vec![child.pid()]).unwrap();
+    assert!(burnt >= Span::from_ms(10), "{burnt:?}");
+    assert_eq!(usage_of(Vec::new()), None);
+    drop(input);
+    assert!(child.wait(Duration::from_secs(20)).unwrap().is_success());
+}
+
 /// One that ignores the end of its children, as Apache's daemon for CGI programs does: their time
 /// is in no account of /proc.
 #[test]

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use model::event::Phase;
-use model::{Event, PlanFile, Usage};
+use model::{Event, PlanFile, Span, Usage};
+use sys::counters::process;
 
 use super::{Before, Group, Reading, Sockets, Way, between, memory, read};
 
@@ -15,7 +16,16 @@ pub struct Meters {
     /// Looked at when the generator begins, before it opens connections.
     first: Option<Before>,
     before: Option<Reading>,
+    /// Processes behind the one that is asked, and their CPU time when the window began.
+    behind: Vec<u32>,
+    behind_before: Option<Span>,
     usage: Option<Usage>,
+}
+
+/// CPU time of all of `pids` up to now; none where there are none or one cannot be read.
+fn clock(pids: &[u32]) -> Option<Span> {
+    let clocks = pids.iter().map(|pid| process::cpu_clock(*pid).ok());
+    clocks.sum::<Option<Span>>().filter(|_| !pids.is_empty())
 }
 
 impl Meters {
@@ -26,8 +36,17 @@ impl Meters {
             sockets: Sockets::of(plan),
             first: None,
             before: None,
+            behind: Vec::new(),
+            behind_before: None,
             usage: None,
         }
+    }
+
+    /// Meters that tell apart what `pids` used, the processes behind the one that is asked.
+    #[must_use]
+    pub fn and_behind(mut self, pids: Vec<u32>) -> Self {
+        self.behind = pids;
+        self
     }
 
     /// An event of the generator came; where it changes the phase, the meters of its process tree
@@ -48,6 +67,7 @@ impl Meters {
         match phase {
             Phase::Measurement => {
                 self.before = Some(read(root, *edge, generator, server));
+                self.behind_before = clock(&self.behind);
                 self.sockets.begin();
             }
             // A plan that ends after a count has no drain of its own.
@@ -57,7 +77,9 @@ impl Meters {
                     between(before, &after)
                 };
                 let mut usage = self.before.as_ref().map(since).unwrap_or_default();
+                let behind = self.behind_before.zip(clock(&self.behind));
                 if let Some(server) = usage.server.as_mut() {
+                    server.behind_cpu = behind.map(|(before, now)| now.saturating_sub(before));
                     self.sockets.end(server);
                 }
                 for (group, usage) in [

@@ -50,7 +50,7 @@ pub fn measure(
     surroundings: &Surroundings<'_>,
 ) -> Result<Trial, LabError> {
     running.look_before();
-    let mut meters = Meters::of(plan);
+    let mut meters = Meters::of(plan).and_behind(running.behind());
     let mut reload = surroundings.reload.then(|| middle(plan.stop));
     let mut trial = generator.run(plan, &mut |event, generator| {
         running.end_if_headless();

@@ -203,8 +203,14 @@ pub enum Shown {
     BesideContent,
     /// How busy the busiest worker of the generator was.
     Busy,
+    /// Of the connections that ended, the share that the server closed.
+    ClosedByServer,
+    /// Content bytes of a right answer.
+    Content,
     /// The server's CPU time for a request.
     Cpu,
+    /// The part of it that servers behind the one that is asked took.
+    CpuBehind,
     /// The share of requests that failed or were never sent.
     Failures,
     /// The generator's CPU time for a request.
@@ -213,6 +219,8 @@ pub enum Shown {
     Goodput,
     /// The ceiling of the generator in terms of the rate.
     Headroom,
+    /// The share of exchanges that needed no new connection.
+    KeptAlive,
     /// What the server wrote to its access log for a request.
     LogBytes,
     /// Lines of that log for a request.
@@ -235,6 +243,8 @@ pub enum Shown {
     Recovery,
     /// What the generator sent for a request.
     Sent,
+    /// Source addresses that connections came from.
+    SourcesUsed,
     /// The part of the server's CPU time that is spent in the kernel.
     System,
     /// The server's threads.
@@ -250,11 +260,15 @@ impl Shown {
         "begun",
         "beside_content",
         "busy",
+        "closed_by_server",
+        "content",
         "cpu",
+        "cpu_behind",
         "failures",
         "generator",
         "goodput",
         "headroom",
+        "kept_alive",
         "log_bytes",
         "log_lines",
         "memory",
@@ -266,6 +280,7 @@ impl Shown {
         "received",
         "recovery",
         "sent",
+        "sources_used",
         "system",
         "threads",
         "user",
@@ -278,11 +293,15 @@ impl Shown {
             Self::Begun => "processes and threads begun on the machine for a request",
             Self::BesideContent => "bytes received beside content for a request",
             Self::Busy => "busy share of the generator",
+            Self::ClosedByServer => "share of ended connections that the server closed",
+            Self::Content => "content of an answer",
             Self::Cpu => "CPU time of the server for a request",
+            Self::CpuBehind => "CPU time of the servers behind it for a request",
             Self::Failures => "share of requests that failed or were never sent",
             Self::Generator => "CPU time of the generator for a request",
             Self::Goodput => "content per second",
             Self::Headroom => "headroom of the generator",
+            Self::KeptAlive => "share of exchanges that needed no new connection",
             Self::LogBytes => "bytes of the access log for a request",
             Self::LogLines => "lines of the access log for a request",
             Self::Memory => "memory of the server",
@@ -294,6 +313,7 @@ impl Shown {
             Self::Received => "bytes received for a request",
             Self::Recovery => "time until answers took as before, once the crowd had gone",
             Self::Sent => "bytes sent for a request",
+            Self::SourcesUsed => "source addresses that connections came from",
             Self::System => "CPU time in the kernel for a request",
             Self::Threads => "threads of the server",
             Self::User => "CPU time in user code for a request",

@@ -9,7 +9,7 @@ use verdict::words;
 
 use super::Number;
 use crate::digests::{Cell, Resources, Run};
-use crate::number::{Unit, digits, times};
+use crate::number::{Unit, digits, fine_share, times};
 
 /// Positions in the list of quantiles.
 const P50: usize = 0;
@@ -132,11 +132,21 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         Shown::Begun => (spent(|of| of.processes_begun), Unit::Count),
         Shown::BesideContent => (spent(|of| of.beside_content), Unit::Bytes),
         Shown::Busy => (of_load(|digest| digest.busy), Unit::Share),
+        Shown::ClosedByServer => (
+            of_load(crate::digests::Digest::closed_by_server),
+            Unit::Share,
+        ),
+        Shown::Content => (of_load(|digest| digest.content), Unit::Bytes),
         Shown::Cpu => (resources(|digest| digest.cpu_us), Unit::Microseconds),
+        Shown::CpuBehind => {
+            let behind = resources(|digest| digest.resources.behind_us);
+            (behind, Unit::Microseconds)
+        }
         Shown::Failures => (of_load(failures), Unit::Share),
         Shown::Generator => (resources(|digest| digest.generator_us), Unit::Microseconds),
         Shown::Goodput => (of_load(|digest| Some(digest.goodput)), Unit::Bytes),
         Shown::Headroom => (of_load(|digest| digest.headroom), Unit::Count),
+        Shown::KeptAlive => (of_load(|digest| digest.kept_alive), Unit::Share),
         Shown::LogBytes => (spent(|of| of.logged_bytes), Unit::Bytes),
         Shown::LogLines => (spent(|of| of.logged_lines), Unit::Count),
         Shown::Memory => (resources(|digest| digest.memory), Unit::Bytes),
@@ -148,6 +158,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         Shown::Received => (spent(|of| of.received), Unit::Bytes),
         Shown::Recovery => (cell.recovery(), Unit::Seconds),
         Shown::Sent => (spent(|of| of.sent), Unit::Bytes),
+        Shown::SourcesUsed => (of_load(sources_used), Unit::Count),
         Shown::System => (resources(|digest| digest.system_us), Unit::Microseconds),
         Shown::Threads => (spent(|of| of.threads), Unit::Count),
         Shown::User => (resources(|digest| digest.user_us), Unit::Microseconds),
@@ -156,6 +167,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         Shown::Begun
         | Shown::BesideContent
         | Shown::Cpu
+        | Shown::CpuBehind
         | Shown::Generator
         | Shown::LogBytes
         | Shown::LogLines
@@ -168,16 +180,25 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         | Shown::User => Claim::Resources,
         Shown::Addresses
         | Shown::Busy
+        | Shown::ClosedByServer
+        | Shown::Content
         | Shown::Failures
         | Shown::Goodput
         | Shown::Headroom
+        | Shown::KeptAlive
         | Shown::P50
         | Shown::P99
         | Shown::PerConnection
         | Shown::Rate
-        | Shown::Recovery => load,
+        | Shown::Recovery
+        | Shown::SourcesUsed => load,
     };
     (number, claim, unit)
+}
+
+/// Source addresses that connections came from.
+fn sources_used(digest: &crate::digests::Digest) -> Option<f64> {
+    digest.sources.map(|sources| sources.used)
 }
 
 /// Whether it is a quantile of response time.
@@ -247,6 +268,7 @@ pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numb
     let found = found.ok_or_else(missing)?;
     let per_second = matches!(shown, Shown::Goodput);
     let show = |value: f64| match (shown, per_second) {
+        (Shown::KeptAlive, _) => fine_share(value),
         (Shown::Headroom, _) => format!("{} ×", digits(value)),
         (_, true) => format!("{}/s", unit.show(value)),
         (_, false) => unit.show(value),

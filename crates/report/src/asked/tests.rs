@@ -139,6 +139,64 @@ fn processes_bytes_and_logs_are_numbers_with_trials() {
     );
 }
 
+/// What an answer has, who closed connections, and how many exchanges needed a new one.
+#[test]
+fn connections_and_content_are_numbers_with_trials() {
+    let mut trials = first_heat();
+    for trial in &mut trials {
+        let record = &mut trial.record;
+        record.warmup_phase = model::record::Tally::default();
+        record.drain_phase = model::record::Tally::default();
+        let right = record.total.outcomes[model::Outcome::Ok];
+        record.total.bytes_content = model::Bytes::new(700 * right);
+        record.connections_from = vec![2, 0, 7];
+        if let Some(usage) = &mut trial.usage.server {
+            usage.behind_cpu = Some(Span::ZERO);
+        }
+        let opened = record.total.ended_in_it() / 8;
+        let connections = &mut record.total.connections;
+        connections.established = opened;
+        connections.closed_by_client = connections.established / 4;
+        connections.closed_by_server = connections.closed_by_client * 3;
+        connections.broken = 0;
+    }
+    let mut run = of_trials(trials);
+    for (word, value, name) in [
+        (
+            "cpu_behind",
+            "0 µs",
+            "CPU time of the servers behind it for a request",
+        ),
+        (
+            "closed_by_server",
+            "75 %",
+            "share of ended connections that the server closed",
+        ),
+        ("content", "700 B", "content of an answer"),
+        (
+            "sources_used",
+            "2",
+            "source addresses that connections came from",
+        ),
+        (
+            "kept_alive",
+            "87.5 %",
+            "share of exchanges that needed no new connection",
+        ),
+    ] {
+        let demand = format!(
+            r#""show": "{word}", "server": "nginx", "workload": "seven-bytes", "connections": 64"#
+        );
+        let found = number(&mut run, &demand);
+        assert_eq!(found.value, value, "{word}");
+        assert_eq!(
+            found.place,
+            format!("{name}, nginx, seven-bytes, 64 connections")
+        );
+        assert_eq!(found.trials.len(), 6, "{word}");
+    }
+}
+
 /// Of several points the other number is that of the one which is where the first is.
 #[test]
 fn a_ratio_is_within_one_place_if_nothing_else_is_said() {

@@ -21,11 +21,13 @@ use verdict::{is_about_likeness, is_bound, is_disturbance};
 use super::checked;
 use super::framing::framing;
 use super::knee::flat_from;
+use super::links::{content, kept_alive};
 use super::phases::{Phases, phases};
 use super::placed::placed;
 use super::ramp::Ramp;
 use super::recovered::Recovered;
 use super::resources::{Resources, generator_us};
+use super::sources::{Sources, sources};
 use super::stages::InStage;
 use super::steps::{Step, over_all};
 use super::stretch::{Stretch, stretches};
@@ -176,6 +178,12 @@ pub struct Digest {
     pub addresses: Option<f64>,
     /// Lines in its access log, and their bytes, where it has one.
     pub logged: Option<(u64, Bytes)>,
+    /// From which addresses its connections came, where the plan names them.
+    pub sources: Option<Sources>,
+    /// The share of exchanges that needed no new connection.
+    pub kept_alive: Option<f64>,
+    /// Content bytes of a right answer.
+    pub content: Option<f64>,
     /// How long was waited before it for the machine to be at rest, where it was not.
     pub waited_s: Option<f64>,
     /// Whether it was cut short.
@@ -258,6 +266,9 @@ impl Digest {
             error_log_lines: context.map_or(0, |server| server.error_log_lines),
             addresses: context.and_then(addresses),
             logged: context.and_then(logged),
+            sources: sources(record),
+            kept_alive: kept_alive(record),
+            content: content(trial),
             waited_s: waited_s(trial),
             interrupted: record.interrupted,
         };

@@ -12,6 +12,8 @@ use super::digest::size;
 pub struct Resources {
     /// For how long threads of the server could have run and had no CPU, in microseconds.
     pub runqueue_wait_us: Option<f64>,
+    /// CPU time of servers behind the one that is asked, in microseconds.
+    pub behind_us: Option<f64>,
     /// How often threads of the server gave their CPU up, to wait.
     pub switches_voluntary: Option<f64>,
     /// How often others took it from them.
@@ -77,6 +79,7 @@ impl Resources {
             |number: Option<u64>| Some(count(number?) / count(asked)).filter(|_| asked > 0);
         Self {
             runqueue_wait_us: of_server(|group| group.runqueue_wait.map(Span::as_us_f64)),
+            behind_us: of_server(|group| group.behind_cpu.map(Span::as_us_f64)),
             switches_voluntary: of_server(|group| group.context_switches_voluntary.map(count)),
             switches_involuntary: of_server(|group| group.context_switches_involuntary.map(count)),
             processes_begun: begun(trial),
@@ -149,6 +152,7 @@ mod tests {
         group.runqueue_wait = Some(Span::from_ms(3));
         group.context_switches_voluntary = Some(1_000);
         group.context_switches_involuntary = None;
+        group.behind_cpu = Some(Span::from_ms(5));
         group.memory_pss = Some(Bytes::new(64_000));
         group.processes = Some(3);
         group.threads = Some(75);
@@ -181,6 +185,7 @@ mod tests {
         };
         near(seen.runqueue_wait_us, 3_000.0 / (ended / 2.0));
         near(seen.switches_voluntary, 1_000.0 / (ended / 2.0));
+        near(seen.behind_us, 5_000.0 / (ended / 2.0));
         assert_eq!(seen.switches_involuntary, None);
         near(
             seen.processes_begun,

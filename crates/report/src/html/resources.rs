@@ -15,8 +15,9 @@ type Column = (
     fn(f64) -> String,
 );
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     ("#waited for a CPU, µs", |of| of.runqueue_wait_us, small),
+    ("#CPU of servers behind, µs", |of| of.behind_us, small),
     ("#switches: gave up", |of| of.switches_voluntary, small),
     ("#was taken", |of| of.switches_involuntary, small),
     ("#processes begun", |of| of.processes_begun, small),

@@ -8,7 +8,8 @@ use verdict::analysis::{Measure, Standing, UNANSWERED};
 use super::chart::{Room, figure, standing};
 use super::table::Table;
 use super::{
-    escape, knee, logs, phases, resources, scaling, searches, split, stages, steps, users, verdicts,
+    escape, knee, links, logs, phases, resources, scaling, searches, sources, split, stages, steps,
+    users, verdicts,
 };
 use crate::chart::Scale;
 use crate::digests::{Cell, QUANTILES, Run};
@@ -42,6 +43,8 @@ pub(super) fn section(run: &Run) -> String {
         html.push_str(&steps::table(&cells));
         html.push_str(&stages::table(&cells));
         html.push_str(&resources::table(&cells));
+        html.push_str(&links::table(&cells));
+        html.push_str(&sources::table(&cells));
         html.push_str(&logs::table(&cells));
         for said in run.above_ceilings(workload) {
             let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&said));

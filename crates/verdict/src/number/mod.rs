@@ -120,6 +120,11 @@ pub fn share(part: f64) -> String {
     }
 }
 
+/// The same to three significant digits, where much depends on the last of them: `87.5 %`.
+pub fn fine_share(part: f64) -> String {
+    format!("{} %", digits(part * 100.0))
+}
+
 /// What is left of a whole without `part` of it, with as many digits as it takes to differ from
 /// all: `50 %`, `98.7 %`, `99.96 %`.
 pub fn all_but(part: f64) -> String {

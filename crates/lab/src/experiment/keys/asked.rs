@@ -44,15 +44,20 @@ pub(super) const ASKED: Section = Section {
             Word(Shown::WORDS),
             NONE,
             "show = \"headroom\"",
-            "Which number of a point answers: times are for a request, cpu is that of the server \
-             and generator that of the generator, per_connection the exchanges on a connection, \
+            "Which number of a point answers: times are for a request, cpu is that of the server, \
+             cpu_behind the part of it that servers behind the one that is asked took, and \
+             generator that of the generator, per_connection the exchanges on a connection, \
              addresses how many client addresses the server's access log has (where it is \"on\"), \
              recovery how long answers took longer than before once a crowd had gone. processes \
              and threads are those that the server has at the end of the window, begun is how many \
              the whole machine began for a request. received and sent are bytes on the wire for a \
              request, without those of TCP and IP, and beside_content those of received that are \
              heads, framing or encryption. log_lines and log_bytes are what the server wrote to \
-             its access log for a request.",
+             its access log for a request. content are the content bytes of a right answer, \
+             closed_by_server is the share of the connections that ended which the server closed, \
+             and kept_alive the share of the exchanges of the whole run that needed no new \
+             connection: at most 1 - 1/N where a connection is for N requests. sources_used are \
+             the source addresses that connections came from.",
         ),
         key(
             "server",

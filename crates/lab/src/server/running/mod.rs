@@ -290,6 +290,14 @@ impl Running {
         })
     }
 
+    /// The processes behind the one that is asked, where it is one of several.
+    pub fn behind(&self) -> Vec<u32> {
+        let behind = self.processes.split_last().map(|(_, behind)| behind);
+        let first = behind.unwrap_or_default().iter().map(|one| one.child.pid());
+        let trees = first.flat_map(|pid| process::tree(Path::new("/proc"), pid));
+        trees.map(|stat| stat.pid).collect()
+    }
+
     fn front(&self) -> &Process {
         let last = self.processes.last();
         last.expect("a server that started has a process")
