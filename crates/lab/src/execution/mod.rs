@@ -5,6 +5,7 @@
 
 mod block;
 mod prepare;
+mod present;
 mod progress;
 mod search;
 mod standby;
@@ -35,7 +36,8 @@ use crate::trial::{Place, Target};
 use progress::Progress;
 use standby::Standby;
 
-pub use prepare::{Missing, present, verify_all};
+pub use prepare::verify_all;
+pub use present::{Missing, present};
 
 /// What happens, for whoever shows it.
 #[derive(Debug)]
@@ -441,11 +443,12 @@ fn label(experiment: &Experiment, racer: Racer) -> &str {
 pub const CEILING: &str = "ceiling";
 
 impl Ground {
-    /// The workloads that it is measured with: all that it offers what they need.
+    /// The workloads that are asked in what it speaks, and that it offers what they need.
     fn workloads<'e>(&self, racer: Racer, experiment: &'e Experiment) -> Vec<&'e Workload> {
+        let speech = racer.speech(experiment);
         let workloads = experiment.workloads().iter();
         workloads
-            .filter(|workload| self.offers(racer, workload))
+            .filter(|workload| experiment.asks(workload, speech) && self.offers(racer, workload))
             .collect()
     }
 

@@ -21,7 +21,9 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Misnomer> {
         ..found
     };
     for (index, figure) in experiment.file().published.iter().enumerate() {
-        check_point(experiment, &figure.point(), str::to_owned)
+        let point = figure.point();
+        check_point(experiment, &point, str::to_owned)
+            .and_then(|()| meets(experiment, &point, "workload".to_owned()))
             .map_err(|found| in_table("published", index, found))?;
     }
     for (index, demand) in experiment.file().asked.iter().enumerate() {
@@ -37,8 +39,16 @@ fn check_point(
     name: &PointName<'_>,
     key: impl Fn(&str) -> String,
 ) -> Result<(), Misnomer> {
+    let is_a_name = |name: &&str| {
+        let mut servers = experiment.servers().iter();
+        servers.any(|one| one.name == **name && experiment.is_own(one))
+    };
     let servers = experiment.servers().iter().map(|one| one.label.as_str());
-    named(&key("server"), name.server, servers)?;
+    named(
+        &key("server"),
+        name.server.filter(|name| !is_a_name(name)),
+        servers,
+    )?;
     let workloads = experiment.workloads().iter();
     let workloads = workloads.map(|one| one.name.as_str());
     named(&key("workload"), name.workload, workloads)?;
@@ -51,6 +61,26 @@ fn check_point(
     counted(&key("sources"), name.sources, experiment.sources())?;
     placed(&key("placement"), name.placement, experiment)?;
     over(&key("network"), name.network, experiment)
+}
+
+/// Where both are named, the server is one that the workload is asked of.
+fn meets(experiment: &Experiment, name: &PointName<'_>, key: String) -> Result<(), Misnomer> {
+    let (Some(server), Some(workload)) = (name.server, name.workload) else {
+        return Ok(());
+    };
+    if experiment.server_for(server, workload).is_some() {
+        return Ok(());
+    }
+    let mut workloads = experiment.workloads().iter();
+    let asked = workloads.find(|one| one.name == workload);
+    let asked = asked.map_or(&[][..], |one| experiment.protocols_of(one));
+    let asked: Vec<&str> = asked.iter().map(|one| one.name()).collect();
+    let why = format!(
+        "'{server}' is not one server that '{workload}' is asked of, in {}: name one by its \
+         whole label",
+        words::list(&asked)
+    );
+    Err(wrong(&key, why))
 }
 
 /// A placement is one of those that there are; where none is named, the generator has CPUs of its
@@ -108,11 +138,32 @@ fn check_one(experiment: &Experiment, demand: &Demand) -> Result<(), Misnomer> {
         let why = "a ratio has two numbers: say with show which ones";
         return Err(wrong("", why.to_owned()));
     }
-    check_point(experiment, &demand.point(), str::to_owned)?;
-    check_point(experiment, &demand.against(), |key| match key {
+    let point = demand.point();
+    check_point(experiment, &point, str::to_owned)?;
+    let key_against = |key: &str| match key {
         "server" => "against".to_owned(),
         key => format!("against_{key}"),
-    })?;
+    };
+    check_point(experiment, &demand.against(), key_against)?;
+    if demand.show.is_some() {
+        let first = experiment.workloads().first().map(|one| one.name.as_str());
+        let first = PointName {
+            workload: first,
+            ..PointName::default()
+        };
+        let key = match demand.workload {
+            Some(_) => "workload",
+            None => "server",
+        };
+        meets(experiment, &point.or(first), key.to_owned())?;
+        let against = demand.against();
+        let key = match (against.workload, against.server) {
+            (Some(_), _) => key_against("workload"),
+            (None, Some(_)) => key_against("server"),
+            (None, None) => key.to_owned(),
+        };
+        meets(experiment, &against.or(point).or(first), key)?;
+    }
     let rules = verdict::rules().iter().map(|rule| rule.id);
     named("rule", demand.rule.as_deref(), rules)
 }
@@ -328,6 +379,28 @@ connections = 1000
             let said = format!("x.toml:17: published[0].{said}");
             assert_eq!(figure(keys).unwrap_err(), said);
         }
+    }
+
+    /// The servers of a workload with a protocol of its own go by the names that others have.
+    #[test]
+    fn a_demand_names_a_server_in_whatever_protocol_its_workload_has() {
+        let own = "[[workload]]\nname = \"tls\"\nbody = { bytes = 7 }\nprotocol = \"http1-tls\"\n\
+                   [load]\n";
+        let text = SMALL.replacen("[load]\n", own, 1);
+        let read = |keys: &str| {
+            let text = format!("{text}{keys}\n");
+            parse("x.toml", &text, &[]).map_err(|error| error.to_string())
+        };
+        read("workload = \"tls\"\nagainst_workload = \"small\"").unwrap();
+        read("workload = \"tls\"\nagainst = \"nginx 2 cores http1-tls\"").unwrap();
+        let error = read("against = \"nginx 2 cores http1-tls\"").unwrap_err();
+        let said = "asked[0].against: 'nginx 2 cores http1-tls' is not one server that 'small' is \
+                    asked of, in http1: name one by its whole label";
+        assert!(error.ends_with(said), "{error}");
+        let several = text.replacen("\"http1-tls\"", "[\"http1-tls\", \"http2\"]", 1);
+        let several = format!("{several}workload = \"tls\"\n");
+        let error = parse("x.toml", &several, &[]).unwrap_err().to_string();
+        assert!(error.contains("name one by its whole label"), "{error}");
     }
 
     /// Loopback and CPUs of its own are what there is where an experiment names nothing else.

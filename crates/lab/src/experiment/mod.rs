@@ -324,16 +324,16 @@ fn rounds_needed_by(written: &ExperimentFile) -> u32 {
     let kinds = written.tls.as_ref().map_or(1, |tls| {
         tls.certificate.as_slice().len() * tls.handshake.as_slice().len()
     });
-    let protocols = written.load.protocol.as_slice().iter();
-    let speeches = protocols.map(|one| if one.is_secure() { kinds } else { 1 });
-    let speeches: usize = speeches.sum();
     let servers: usize = written.server.iter().map(configurations).sum();
-    let servers = servers * speeches;
-    let workloads = written.workload.iter();
-    let workloads = workloads
-        .map(|workload| values(workload.handler.as_ref()))
-        .sum();
-    rounds_needed(servers, workloads)
+    let comparisons = written.workload.iter().map(|workload| {
+        let own = workload.protocol.as_ref();
+        let protocols = own.unwrap_or(&written.load.protocol).as_slice().iter();
+        let speeches = protocols.map(|one| if one.is_secure() { kinds } else { 1 });
+        let speeches: usize = speeches.sum();
+        let rivals = (servers * speeches).saturating_sub(1);
+        rivals * values(workload.handler.as_ref())
+    });
+    rounds_needed(comparisons.sum())
 }
 
 /// A text that errors point into.

@@ -283,7 +283,7 @@ fn a_wrong_override_is_told_as_such() {
         "workload=small",
         "'workload=small': workload: this has keys of its own: name, body, site, \
          request, method, content, content_file, handler, needs, accept_encoding, \
-         requests_per_connection, connections, priority; set one of them, as in \
+         requests_per_connection, connections, protocol, priority; set one of them, as in \
          workload[0].name=...",
     );
     check(
@@ -365,8 +365,8 @@ fn axes_of_servers_and_workloads_count_for_the_rounds_that_comparisons_need() {
     let experiment = parse("x.toml", &text, &[]).unwrap();
     let (servers, workloads) = (experiment.servers().len(), experiment.workloads().len());
     assert_eq!((servers, workloads), (5, 3));
-    assert_eq!(experiment.rounds(), rounds_needed(5, 3));
-    assert!(experiment.rounds() > rounds_needed(2, 1));
+    assert_eq!(experiment.rounds(), rounds_needed(4 * 3));
+    assert!(experiment.rounds() > rounds_needed(1));
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn the_table_of_keys_is_that_of_the_types() {
             "keep_alive": { "requests": 1, "idle": "1s" }, "pin": "mask" }],
         "workload": [{ "name": "n", "body": { "bytes": 1 }, "requests_per_connection": 1,
             "needs": ["static"], "accept_encoding": "br", "site": "w", "handler": "static", "priority": 2,
-            "connections": 1, "method": "POST", "content": "c", "content_file": "f",
+            "connections": 1, "protocol": "http2", "method": "POST", "content": "c", "content_file": "f",
             "request": [{ "name": "n", "body": { "bytes": 1 }, "file": "f", "path": "/", "method": "GET",
                 "headers": [["a", "b"]], "weight": 1, "unchanged": true,
                 "content": "c", "content_file": "f",
@@ -490,6 +490,33 @@ fn protocols_and_tls_can_be_set_from_the_command_line() {
     let said = error_of(GOOD, &["protocol=http1-tls", "tls.version=1.1"]);
     assert!(
         said.contains("write \"1.2\" or \"1.3\", not \"1.1\""),
+        "{said}"
+    );
+}
+
+/// It is asked of servers of its own, and changes nothing of the others.
+#[test]
+fn a_workload_may_have_a_protocol_of_its_own() {
+    let text = |line: &str| GOOD.replacen("bytes = 7 }", &format!("bytes = 7 }}\n{line}"), 1);
+    let read = |text: &str, overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let experiment = parse("x.toml", text, &overrides).unwrap();
+        let servers = experiment.servers().iter().map(|one| one.label.clone());
+        (servers.collect::<Vec<_>>(), experiment.rounds())
+    };
+    let (plain, _) = read(GOOD, &[]);
+    let (own, _) = read(GOOD, &["workload[0].protocol=http1-tls,http2-tls"]);
+    assert_eq!(own.len(), plain.len() * 2, "{own:?}");
+    assert!(own.contains(&"nginx http2-tls".to_owned()), "{own:?}");
+    assert_eq!(
+        read(&text("protocol = [\"http1-tls\", \"http2-tls\"]"), &[]).0,
+        own
+    );
+    let said = error_of(&text("protocol = \"http2-tsl\""), &[]);
+    assert!(said.contains("did you mean 'http2-tls'?"), "{said}");
+    let said = error_of(&text("protocol = []"), &[]);
+    assert!(
+        said.contains("workload[0].protocol: give at least one"),
         "{said}"
     );
 }

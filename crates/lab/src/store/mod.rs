@@ -16,6 +16,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use model::experiment::{ServerVariant, Workload};
 use model::plan::{FORMAT, FORMAT_OLDEST};
 use model::{Experiment, Gap, Json, Manifest, Trial};
 
@@ -364,11 +365,21 @@ fn leads_nowhere(folder: &Path) -> bool {
     else {
         return false;
     };
-    let is_lost = |label: &str| {
-        gaps.iter()
-            .any(|gap| gap.server == label && gap.round.is_none() && gap.workload.is_none())
+    let is_lost = |server: &ServerVariant| {
+        let gaps = gaps.iter().filter(|gap| gap.server == server.label);
+        let lost: Vec<Option<&str>> = gaps
+            .filter(|gap| gap.round.is_none())
+            .map(|gap| gap.workload.as_deref())
+            .collect();
+        // It has rows of its workloads where others are not asked of it.
+        let (asked, others): (Vec<&Workload>, Vec<&Workload>) = experiment
+            .workloads()
+            .iter()
+            .partition(|workload| experiment.asks(workload, server.speech));
+        let is_lost = |one: &&Workload| lost.contains(&Some(&one.name));
+        lost.contains(&None) || (!others.is_empty() && asked.iter().all(is_lost))
     };
-    store.done().is_empty() && experiment.servers().iter().all(|one| is_lost(&one.label))
+    store.done().is_empty() && experiment.servers().iter().all(is_lost)
 }
 
 /// The file of a gap: that of a server, of a server in a round, or of one trial.

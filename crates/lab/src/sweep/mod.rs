@@ -41,6 +41,14 @@ pub enum Racer {
 }
 
 impl Racer {
+    /// What connections to it speak.
+    pub fn speech(self, experiment: &Experiment) -> Speech {
+        match self {
+            Self::Ceiling { speech, .. } => speech,
+            Self::Server(index) => experiment.servers()[index].speech,
+        }
+    }
+
     /// Whether it can run, where the servers are there that `has` says: a ceiling is measured for
     /// servers, and for none there is nothing to measure.
     pub fn is_there(self, experiment: &Experiment, has: &dyn Fn(usize) -> bool) -> bool {
@@ -409,8 +417,10 @@ fn cells_of(experiment: &Experiment, racer: Racer) -> Vec<Cell> {
     let placements = values(experiment.placements(), of_all);
     // How fast it can be depends on the path.
     let networks = values(experiment.networks(), true);
+    let speech = racer.speech(experiment);
     let mut cells = Vec::new();
-    for (workload, asked) in experiment.workloads().iter().enumerate() {
+    let workloads = experiment.workloads().iter().enumerate();
+    for (workload, asked) in workloads.filter(|(_, asked)| experiment.asks(asked, speech)) {
         let connections = experiment.connections_of(asked);
         let connections = match racer {
             Racer::Ceiling { .. } => spread(connections, CEILINGS_MAX),

@@ -78,6 +78,39 @@ fn every_round_is_complete_in_either_order() {
     check_complete(&["order=server", "server[1].cores=[1,2]"], 2 + 5);
 }
 
+/// A workload with a protocol of its own is measured with servers of that protocol, which have a
+/// ceiling of it, and with no others.
+#[test]
+fn a_workload_with_a_protocol_of_its_own_meets_its_own_servers_alone() {
+    for order in ["order=cell", "order=server"] {
+        let experiment = first_heat(&[order, "workload[1].protocol=http1-tls"]);
+        let spoken = |racer: Racer| racer.speech(&experiment).protocol.name();
+        let servers = first_heat(&[]).servers().len();
+        assert_eq!(experiment.servers().len(), 2 * servers);
+        for seed in 0..20 {
+            for block in blocks(&experiment, seed) {
+                for slot in &block.slots {
+                    let protocol = ["http1", "http1-tls"][slot.cell.workload];
+                    assert_eq!(spoken(slot.racer), protocol, "seed {seed}: {slot:?}");
+                }
+            }
+        }
+        let plain = schedule(&first_heat(&[order]), 1, AT_ONCE);
+        let own = schedule(&experiment, 1, AT_ONCE);
+        // Each point is there once, as in clear; ceilings, too.
+        assert_eq!(plain[0].size, own[0].size, "{order}");
+        let ceilings = |workload: usize| {
+            let slots = own[0].blocks.iter().flat_map(|block| &block.slots);
+            let of_it = slots.filter(|slot| slot.cell.workload == workload);
+            let racers = of_it.map(|slot| slot.racer);
+            let ceilings = racers.filter(|racer| matches!(racer, Racer::Ceiling { .. }));
+            ceilings.map(spoken).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(ceilings(0), BTreeSet::from(["http1"]));
+        assert_eq!(ceilings(1), BTreeSet::from(["http1-tls"]));
+    }
+}
+
 #[test]
 fn the_servers_of_a_cell_are_neighbours_and_in_any_order() {
     let experiment = first_heat(&["order=cell"]);

@@ -325,6 +325,11 @@ impl ServerVariant {
     /// Whether `name` is its label, or was before a budget or a machine left one value of an axis
     /// that labels name: `nginx 1 core` is `nginx` where no other number of cores is left.
     pub fn is_called(&self, name: &str) -> bool {
+        self.is_as_called(&self.label, name)
+    }
+
+    /// Whether `name` is `own`, a label of this server, or was before axes were cut.
+    pub(super) fn is_as_called(&self, own: &str, name: &str) -> bool {
         let unit = if self.cores == 1 { "core" } else { "cores" };
         let parts = [
             format!(" {} {unit}", self.cores),
@@ -332,10 +337,10 @@ impl ServerVariant {
             format!(" pin {}", self.pin.name()),
         ];
         let mut name = name.to_owned();
-        for part in parts.iter().filter(|part| !self.label.contains(*part)) {
+        for part in parts.iter().filter(|part| !own.contains(*part)) {
             name = name.replacen(part, "", 1);
         }
-        name == self.label
+        name == own
     }
 }
 

@@ -288,6 +288,9 @@ pub struct WorkloadFile {
     /// How many connections ask for it, where that differs from the load: one number or an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<OneOrMany<u32>>,
+    /// What it is asked in, where that differs from the load: one protocol or an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<OneOrMany<Spoken>>,
     /// Like the priority of a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,

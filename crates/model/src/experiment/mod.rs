@@ -7,6 +7,7 @@ mod agents;
 mod course;
 mod demand;
 mod file;
+mod meeting;
 mod own;
 mod results;
 mod speech;
@@ -74,6 +75,9 @@ fn wrong(key: impl Into<String>, why: impl Into<String>) -> ExperimentError {
 pub struct ServerVariant {
     /// Unique in the experiment: `nginx`, `nginx 2 cores log on`.
     pub label: String,
+    /// Its label without what that tells of the protocol: those share it that differ in nothing
+    /// else.
+    pub name: String,
     /// A row of the lab's table; of one that already runs its address, as in `127.0.0.1:8080`.
     pub product: String,
     /// Where it answers, if it already runs.
@@ -193,24 +197,6 @@ impl Experiment {
         &self.servers
     }
 
-    /// Whom the others are compared with: a product, or the label of one configuration.
-    pub fn reference(&self) -> &str {
-        let named = self.file.experiment.reference.as_deref();
-        named.unwrap_or_else(|| {
-            let products = self.servers.iter().map(|server| server.product.as_str());
-            products
-                .min_by_key(|product| reference_rank(product))
-                .expect("an experiment has a server")
-        })
-    }
-
-    /// Whether the others are compared with this server: one of its configurations where several
-    /// are.
-    pub fn is_reference(&self, server: &ServerVariant) -> bool {
-        let reference = self.reference();
-        server.label == reference || (server.product == reference && !server.is_twin)
-    }
-
     /// All workloads, in the order of the file.
     pub fn workloads(&self) -> &[Workload] {
         &self.workloads
@@ -300,10 +286,10 @@ impl TryFrom<ExperimentFile> for Experiment {
     fn try_from(mut file: ExperimentFile) -> Result<Self, ExperimentError> {
         users::count(&mut file.load)?;
         check_header(&file.experiment)?;
+        let workloads = workload::read(&file.workload)?;
         let speeches = speech::read(&file)?;
         let servers = expand_servers(&file.server, file.experiment.restart, &speeches)?;
-        check_reference(file.experiment.reference.as_deref(), &servers)?;
-        let workloads = workload::read(&file.workload)?;
+        meeting::check_reference(file.experiment.reference.as_deref(), &servers)?;
         let connections = course::connections(&file.load.connections)?;
         let rates = course::rates(&file.load)?;
         let objective = course::objective(&file.load)?;
@@ -363,34 +349,10 @@ fn check_header(header: &HeaderFile) -> Result<(), ExperimentError> {
     Ok(())
 }
 
-/// The reference is one of the servers.
-fn check_reference(
-    reference: Option<&str>,
-    servers: &[ServerVariant],
-) -> Result<(), ExperimentError> {
-    let Some(name) = reference else {
-        return Ok(());
-    };
-    if servers
-        .iter()
-        .any(|server| server.label == name || server.product == name)
-    {
-        return Ok(());
-    }
-    let labels: Vec<&str> = servers.iter().map(|server| server.label.as_str()).collect();
-    Err(wrong(
-        "experiment.reference",
-        format!(
-            "there is no server '{name}'; write one of {}",
-            labels.join(", ")
-        ),
-    ))
-}
-
 fn expand_servers(
     files: &[ServerFile],
     restart: Restart,
-    speeches: &[Speech],
+    speeches: &[speech::Said],
 ) -> Result<Vec<ServerVariant>, ExperimentError> {
     if files.is_empty() {
         return Err(wrong("server", "give at least one [[server]]"));
@@ -403,9 +365,9 @@ fn expand_servers(
         let product = url.as_ref().map_or(&file.product, |url| &url.authority);
         own::check(file, &key)?;
         for one in own::configurations(file) {
-            for &speech in speeches {
-                let mut label = own::label_of(file, product, &one);
-                label.push_str(&speech::in_label(speech, speeches));
+            for speech in speeches {
+                let name = own::label_of(file, product, &one);
+                let label = format!("{name}{}", speech.in_label);
                 if !labels.insert(label.clone()) {
                     let why = format!("two servers are called '{label}': give this one a label");
                     return Err(wrong(key("product"), why));
@@ -418,6 +380,7 @@ fn expand_servers(
                 let one = one.clone();
                 variants.push(ServerVariant {
                     label,
+                    name,
                     product: product.clone(),
                     url: url.clone(),
                     pid: file.pid,
@@ -426,7 +389,7 @@ fn expand_servers(
                     variant: one.variant,
                     cores: one.cores,
                     access_log: one.access_log,
-                    speech,
+                    speech: speech.speech,
                     settings: one.settings,
                     keep_alive: one.keep_alive,
                     pin: one.pin,
@@ -437,6 +400,7 @@ fn expand_servers(
                     let like = variants.last().expect("it was put there just now");
                     variants.push(ServerVariant {
                         label: twin,
+                        name: format!("{}{TWIN}", like.name),
                         is_twin: true,
                         ..like.clone()
                     });

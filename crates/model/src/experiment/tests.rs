@@ -188,6 +188,104 @@ fn a_workload_may_have_connections_of_its_own() {
     }
 }
 
+/// Two workloads, of which the second is asked in a protocol of its own.
+fn with_own(
+    protocol: serde_json::Value,
+    change: impl FnOnce(&mut serde_json::Value),
+) -> Experiment {
+    let read = Experiment::try_from(file(|value| {
+        value["server"] = serde_json::json!([{ "product": "nginx" }, { "product": "origin" }]);
+        let own = serde_json::json!({
+            "name": "own", "body": { "bytes": 7 }, "protocol": protocol
+        });
+        value["workload"].as_array_mut().unwrap().push(own);
+        change(value);
+    }));
+    read.unwrap()
+}
+
+fn labels(experiment: &Experiment) -> Vec<&str> {
+    let servers = experiment.servers().iter();
+    servers.map(|server| server.label.as_str()).collect()
+}
+
+#[test]
+fn a_workload_with_a_protocol_of_its_own_has_servers_of_its_own() {
+    let experiment = with_own("http1-tls".into(), |_| ());
+    let all = ["nginx", "nginx http1-tls", "origin", "origin http1-tls"];
+    assert_eq!(labels(&experiment), all);
+    let [seven, own] = experiment.workloads() else {
+        panic!("there are two workloads");
+    };
+    for (index, server) in experiment.servers().iter().enumerate() {
+        let is_own = index % 2 == 1;
+        assert_eq!(experiment.asks(own, server.speech), is_own, "{server:?}");
+        assert_eq!(experiment.asks(seven, server.speech), !is_own, "{server:?}");
+        assert_eq!(experiment.is_own(server), is_own, "{server:?}");
+        assert_eq!(experiment.is_reference(server), index < 2, "{server:?}");
+    }
+    assert_eq!(experiment.apart().len(), 4);
+    // A study names one server for both.
+    let called = |name: &str, workload: &str| {
+        let server = experiment.server_for(name, workload);
+        server.map(|server| server.label.clone())
+    };
+    assert_eq!(called("nginx", "own").as_deref(), Some("nginx http1-tls"));
+    assert_eq!(called("nginx", &seven.name).as_deref(), Some("nginx"));
+    let whole = called("nginx http1-tls", "own");
+    assert_eq!(whole.as_deref(), Some("nginx http1-tls"));
+    assert_eq!(called("nginx http1-tls", &seven.name), None);
+    // A reference by its label is one in every protocol.
+    let named = |reference: &str| {
+        with_own("http1-tls".into(), |value| {
+            value["experiment"]["reference"] = reference.into();
+            value["server"][1]["label"] = "mine".into();
+        })
+    };
+    let experiment = named("mine");
+    let references = experiment.servers().iter();
+    let references = references.map(|one| experiment.is_reference(one));
+    assert_eq!(references.collect::<Vec<_>>(), [false, false, true, true]);
+}
+
+#[test]
+fn protocols_of_workloads_are_each_started_once() {
+    // What the load says too is not a server of its own.
+    let experiment = with_own(serde_json::json!(["http1", "http2"]), |_| ());
+    let all = ["nginx", "nginx http2", "origin", "origin http2"];
+    assert_eq!(labels(&experiment), all);
+    let own = &experiment.workloads()[1];
+    let servers = experiment.servers().iter();
+    assert!(servers.clone().all(|one| experiment.asks(own, one.speech)));
+    assert_eq!(experiment.apart().len(), 2);
+    // Of several the label alone is the one that is meant.
+    let found = experiment.server_for("nginx", "own").unwrap();
+    assert_eq!(found.label, "nginx");
+    let several = with_own(serde_json::json!(["http1-tls", "http2"]), |_| ());
+    assert_eq!(several.server_for("nginx", "own"), None);
+    // Nobody is started for a load of which no workload has anything.
+    let none = with_own("http2".into(), |value| {
+        value["workload"].as_array_mut().unwrap().remove(0);
+    });
+    assert_eq!(labels(&none), ["nginx http2", "origin http2"]);
+    assert!(none.servers().iter().all(|one| none.is_own(one)));
+    let keys = with_own("http1-tls".into(), |value| {
+        value["tls"] = serde_json::json!({ "certificate": ["ecdsa-p256", "rsa-2048"] });
+    });
+    assert_eq!(
+        labels(&keys)[..3],
+        [
+            "nginx",
+            "nginx http1-tls ecdsa-p256",
+            "nginx http1-tls rsa-2048"
+        ]
+    );
+    for wrong in [serde_json::json!([]), serde_json::json!(["http2", "http2"])] {
+        let error = error(|value| value["workload"][0]["protocol"] = wrong);
+        assert_eq!(error.key, "workload[0].protocol");
+    }
+}
+
 #[test]
 fn a_capacity_is_searched_under_an_objective() {
     let capacity = |objective: &str| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{AskedFile, Body, ExperimentError, OneOrMany, WorkloadFile, course, wrong};
+use super::{AskedFile, Body, ExperimentError, OneOrMany, Spoken, WorkloadFile, course, wrong};
 use crate::coding::Coding;
 use crate::plan::{Expectation, Level, PlanError, Request, RequestFile};
 use crate::redact::REDACTED;
@@ -34,6 +34,8 @@ pub struct Workload {
     pub requests_per_connection: Option<u32>,
     /// Its own axis of connections, ascending; empty: that of the load.
     pub connections: Vec<u32>,
+    /// What it is asked in; empty: what the load says.
+    pub protocols: Vec<Spoken>,
 }
 
 /// One request of a workload.
@@ -147,16 +149,7 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
         if file.requests_per_connection == Some(0) {
             return Err(wrong(key("requests_per_connection"), "give at least 1"));
         }
-        let is_told = file.method.is_some() || file.content.is_some();
-        if is_told && (file.body.is_none() || !file.request.is_empty()) {
-            let name = if file.method.is_some() {
-                "method"
-            } else {
-                "content"
-            };
-            let why = "it is for a body; each [[workload.request]] has its own";
-            return Err(wrong(key(name), why));
-        }
+        check_told(file, &key)?;
         let requests = match (&file.body, file.request.as_slice()) {
             (Some(_), _) if file.site.is_some() => {
                 return Err(wrong(key("site"), "give a body or a site, not both"));
@@ -192,6 +185,10 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
             requests_per_connection: file.requests_per_connection,
             connections: course::own_connections(file)
                 .map_err(|why| wrong(key("connections"), why))?,
+            protocols: file
+                .protocol
+                .as_ref()
+                .map_or_else(Vec::new, |axis| axis.as_slice().to_vec()),
         };
         for workload in by_handler(file, workload).map_err(|why| wrong(key("handler"), why))? {
             if !names.insert(workload.name.clone()) {
@@ -204,6 +201,21 @@ pub(super) fn read(files: &[WorkloadFile]) -> Result<Vec<Workload>, ExperimentEr
         }
     }
     Ok(workloads)
+}
+
+/// Refuses what tells how a body is asked for, where there is none.
+fn check_told(file: &WorkloadFile, key: &dyn Fn(&str) -> String) -> Result<(), ExperimentError> {
+    let is_told = file.method.is_some() || file.content.is_some();
+    if is_told && (file.body.is_none() || !file.request.is_empty()) {
+        let name = if file.method.is_some() {
+            "method"
+        } else {
+            "content"
+        };
+        let why = "it is for a body; each [[workload.request]] has its own";
+        return Err(wrong(key(name), why));
+    }
+    Ok(())
 }
 
 /// The same requests, which accept encoded content where the workload says so.

@@ -142,10 +142,11 @@ pub(crate) fn told(run: &Run, demand: &Demand) -> Told {
 /// In how many trials a rule found something that makes them suspect or invalid; what it only
 /// noted is told apart.
 fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
+    let workload = demand.workload.as_deref().unwrap_or_default();
     let label = demand
         .server
         .as_deref()
-        .map(|name| run.label_of(name).unwrap_or(name));
+        .map(|name| run.label_for(name, workload).unwrap_or(name));
     let is_meant = |digest: &&Digest| {
         !digest.ceiling
             && label.is_none_or(|label| digest.id.server == label)

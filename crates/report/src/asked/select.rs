@@ -34,7 +34,7 @@ impl Place<'_> {
             .or_else(|| workloads.first().cloned())
             .unwrap_or_default();
         let server = name.server.unwrap_or_default();
-        let label = run.label_of(server).unwrap_or(server);
+        let label = run.label_for(server, &workload).unwrap_or(server);
         let is_meant = |cell: &Cell<'_>| {
             let place = cell.place();
             let sources = name.sources.map(Value::Count);

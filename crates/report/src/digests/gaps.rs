@@ -17,8 +17,16 @@ impl Run {
     /// measured is compared with nobody.
     pub(super) fn contenders(&self) -> Vec<String> {
         let is_missing = |label: &String| {
-            let mut of_all = self.gaps.iter().filter(|gap| gap.is_of_all());
-            of_all.any(|gap| gap.server == *label)
+            let gaps = || self.gaps.iter().filter(|gap| gap.server == *label);
+            let is_lost = |workload: &&String| {
+                let mut gaps = gaps().filter(|gap| gap.round.is_none());
+                gaps.any(|gap| gap.workload.as_ref() == Some(*workload))
+            };
+            let workloads = self.workload_order.iter();
+            let (others, asked): (Vec<&String>, Vec<&String>) =
+                workloads.partition(|workload| self.is_apart(label, workload));
+            // It has rows of its workloads where others are not asked of it.
+            gaps().any(Gap::is_of_all) || (!others.is_empty() && asked.iter().all(is_lost))
         };
         let all = self.server_order.iter();
         all.filter(|label| !is_missing(label)).cloned().collect()
@@ -65,8 +73,9 @@ impl Run {
             of_it.next().is_some() || is_known(server, workload)
         };
         let is_there = |server: &String| {
-            let mut workloads = self.workload_order.iter();
-            workloads.all(|workload| is_measured(server, workload))
+            let workloads = self.workload_order.iter();
+            let mut asked = workloads.filter(|workload| !self.is_apart(server, workload));
+            asked.all(|workload| is_measured(server, workload))
         };
         places.is_subset(&there) && contenders.iter().all(is_there)
     }
@@ -79,6 +88,52 @@ impl Run {
     /// Whether something was left out to fit the machine or a budget.
     pub const fn is_scaled(&self) -> bool {
         self.is_scaled
+    }
+
+    /// Whether that workload is not asked of that server.
+    fn is_apart(&self, server: &str, workload: &str) -> bool {
+        let mut apart = self.apart.iter();
+        apart.any(|(one, other)| one == server && other == workload)
+    }
+
+    /// Labels that are one server over several workloads: no two of them are asked in one. Each
+    /// with the name of all, in the order of [`labels`](Self::labels).
+    pub(crate) fn over_workloads(&self) -> Vec<(String, Vec<String>)> {
+        let mut all: Vec<(String, Vec<String>)> = Vec::new();
+        for label in self.labels() {
+            let mut servers = self.variants.iter();
+            let server = servers.find(|one| one.label == label);
+            let name = server.map_or(&label, |one| &one.name);
+            let meets = |other: &String| {
+                let mut workloads = self.workload_order.iter();
+                workloads.any(|one| !self.is_apart(&label, one) && !self.is_apart(other, one))
+            };
+            let alike = all
+                .iter()
+                .position(|(other, labels)| other == name && !labels.iter().any(meets));
+            match alike {
+                Some(place) => all[place].1.push(label),
+                None if all.iter().any(|(other, _)| other == name) => {
+                    all.push((label.clone(), vec![label]));
+                }
+                None => all.push((name.clone(), vec![label])),
+            }
+        }
+        // What stands alone is called by its label.
+        for (name, labels) in &mut all {
+            if let [label] = labels.as_slice() {
+                name.clone_from(label);
+            }
+        }
+        all
+    }
+
+    /// The label here of the server that is called `name` where `workload` is asked, or of that
+    /// which was called so before axes were cut.
+    pub fn label_for(&self, name: &str, workload: &str) -> Option<&str> {
+        let experiment = self.expanded.as_ref();
+        let server = experiment.and_then(|one| one.server_for(name, workload));
+        server.map_or_else(|| self.label_of(name), |one| Some(one.label.as_str()))
     }
 
     /// The label here of the server that was called `name` before axes were cut.

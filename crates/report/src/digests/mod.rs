@@ -86,6 +86,10 @@ pub struct Run {
     /// What their readers asked.
     pub asked: Vec<Demand>,
     variants: Vec<ServerVariant>,
+    /// Its pairs of servers and workloads that never meet.
+    apart: Vec<(String, String)>,
+    /// Its experiment as it is expanded.
+    expanded: Option<Experiment>,
     gaps: Vec<Gap>,
     is_scaled: bool,
     digests: Vec<Digest>,
@@ -156,6 +160,8 @@ impl Run {
                 .map(|one| one.name.clone())
                 .collect();
             run.variants = experiment.servers().to_vec();
+            run.apart = experiment.apart();
+            run.expanded = Some(experiment);
         }
         run
     }
@@ -415,6 +421,7 @@ impl Run {
         let asked = Asked {
             servers: &self.contenders(),
             references: &self.references,
+            apart: &self.apart,
             twins: &twins,
         };
         let mut comparisons = compare(&rounds, asked);

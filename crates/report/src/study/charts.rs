@@ -82,11 +82,11 @@ fn across(
 ) -> Chart {
     let workloads = run.workloads();
     let mut all: Vec<Series> = Vec::new();
-    for (look, label) in run.labels().into_iter().enumerate() {
-        let mut series = Series::new(&label, look, Kind::Marks);
+    for (look, (name, labels)) in run.over_workloads().into_iter().enumerate() {
+        let mut series = Series::new(&name, look, Kind::Marks);
         for (x, workload) in (0_u32..).zip(&workloads) {
             let cells = run.cells(workload).into_iter();
-            let rates = cells.filter(|cell| cell.server() == label);
+            let rates = cells.filter(|cell| labels.iter().any(|label| label == cell.server()));
             let rates =
                 rates.filter_map(|cell| Some(((cell.is_at_home(), cell.rate()?.median), cell)));
             let best = rates.max_by(|(one, _): &((bool, f64), _), (other, _)| {

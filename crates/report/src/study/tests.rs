@@ -273,3 +273,86 @@ fn a_number_that_is_invalid_is_not_held() {
     assert!(section.contains(" | invalid in the second |"), "{section}");
     assert!(!section.contains("**disagrees**"), "{section}");
 }
+
+/// A run of two servers with a workload in clear and one over TLS, which only the servers for that
+/// are asked for.
+fn with_own_protocol() -> Run {
+    let manifest = serde_json::json!({
+        "format": 2,
+        "experiment": {
+            "experiment": { "name": "x", "question": "?", "rounds": 6, "duration": "2s" },
+            "server": [{ "product": "nginx" }, { "product": "lighttpd" }],
+            "workload": [
+                { "name": "seven-bytes", "body": { "bytes": 7 } },
+                { "name": "tls", "body": { "bytes": 7 }, "protocol": "http1-tls" }
+            ],
+            "load": { "connections": 64 },
+            "asked": [{ "who": "w", "demand": "d", "show": "rate", "server": "nginx",
+                "workload": "tls", "against_workload": "seven-bytes" }]
+        },
+        "source": "built-in", "command": [], "tool": model::environment::Tool::default(),
+        "time": "2026-11-20T10:32:00Z", "order_seed": 7
+    });
+    let mut run = Run::of(&serde_json::from_value(manifest).unwrap(), &[]);
+    let heat = model::fixture::Heat {
+        servers: vec!["nginx", "lighttpd"],
+        workloads: vec![("seven-bytes", 7), ("tls", 7)],
+        connections: vec![64],
+        ..model::fixture::Heat::default()
+    };
+    let mut trials = heat.trials();
+    for point in trials.iter_mut().filter_map(|trial| trial.point.as_mut()) {
+        let is_own = point.id.workload == "tls";
+        let protocol = if is_own { "http1-tls" } else { "http1" };
+        if is_own && !point.ceiling {
+            point.id.server.push_str(" http1-tls");
+        }
+        let value = model::point::Value::Word(protocol.to_owned());
+        point.id = point.id.clone().with(model::point::PROTOCOL, value);
+    }
+    let verdicts = judge_set(&trials);
+    for (trial, verdict) in trials.iter_mut().zip(verdicts) {
+        trial.verdict = verdict;
+        run.add(trial);
+    }
+    run.sort();
+    run
+}
+
+#[test]
+fn a_workload_in_a_protocol_of_its_own_is_one_of_the_study_like_others() {
+    let run = with_own_protocol();
+    let labels = ["nginx", "nginx http1-tls", "lighttpd", "lighttpd http1-tls"];
+    assert_eq!(run.labels(), labels);
+    // Nothing is missing: each was asked for what it is for.
+    let said = run.said_first();
+    assert!(
+        !said.iter().any(|said| said.contains("not finished")),
+        "{said:?}"
+    );
+    // Each is compared with the reference of its protocol, and two comparisons are all there are.
+    let comparisons = run.comparisons();
+    let of = |workload: &str| {
+        let found = comparisons.iter().find(|one| one.workload == workload);
+        let found = found.unwrap();
+        let rivals = found.rivals.iter().map(|rival| rival.racer.server.clone());
+        assert_eq!(found.family.comparisons, 2);
+        (found.reference.server.clone(), rivals.collect::<Vec<_>>())
+    };
+    let names = |one: &str, other: &str| (one.to_owned(), vec![other.to_owned()]);
+    assert_eq!(of("seven-bytes"), names("nginx", "lighttpd"));
+    assert_eq!(of("tls"), names("nginx http1-tls", "lighttpd http1-tls"));
+    // Over all workloads a server is one, and has a mark in each.
+    for chart in charts::two(&run) {
+        let series = chart.series.iter().map(|one| one.name.as_str());
+        assert_eq!(series.collect::<Vec<_>>(), ["nginx", "lighttpd"]);
+    }
+    let answers = answers(&run);
+    let Told::Number(number) = &answers[0].told else {
+        panic!("{:?}", answers[0].told);
+    };
+    assert!(number.is_ratio);
+    let place = "right answers, nginx http1-tls, tls, 64 connections, relative to nginx, \
+                 seven-bytes, 64 connections";
+    assert_eq!(number.place, place);
+}

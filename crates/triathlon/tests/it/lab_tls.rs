@@ -467,3 +467,163 @@ fn lighttpd_with_http2_in_clear() {
     }
     check_all("lighttpd", &["http1", "http2"], "");
 }
+
+/// Workloads with a protocol of their own, beside one that is asked in clear, and what a reader
+/// asks of them by the name that a server has without it.
+const OWN: &str = r#"
+[[workload]]
+name = "small, TLS"
+body = { bytes = 7 }
+protocol = "http1-tls"
+connections = [3]
+[[workload]]
+name = "small, HTTP/2"
+body = { bytes = 7 }
+protocol = "http2-tls"
+[[asked]]
+who = "comment 1"
+demand = "What does TLS cost?"
+show = "rate"
+server = "origin"
+workload = "small, TLS"
+against_workload = "small"
+"#;
+
+/// The workload, the server and the protocol of `trial`.
+fn place(trial: &Trial) -> (String, String, String) {
+    let point = trial.point.as_ref().expect("a point");
+    let protocol = point.id.value(PROTOCOL).expect("a protocol").to_string();
+    (point.id.workload.clone(), point.id.server.clone(), protocol)
+}
+
+#[test]
+fn workloads_of_one_experiment_have_protocols_of_their_own() {
+    let name = "workloads_of_one_experiment_have_protocols_of_their_own";
+    if need(name, ["nginx"]).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // On a busy machine a window can end before anybody has answered; that tells nothing.
+    let mut tries = (0..5).map(|number| {
+        let results = folder.path().join(number.to_string());
+        let run = tiny(&["origin", "nginx"], OWN, &results, &[]).expect_measured();
+        assert!(files(&results, "gaps").is_empty(), "{run:#?}");
+        (trials(&results), results)
+    });
+    let tells = |(trials, _): &(Vec<Trial>, PathBuf)| trials.iter().all(check_answered);
+    let (measured, results) = tries.find(tells).expect("a machine with time for a server");
+    let mut seen = Vec::new();
+    for trial in &measured {
+        check_spoken(trial);
+        let connections = if place(trial).0 == "small, TLS" { 3 } else { 2 };
+        assert_eq!(trial.plan.connections, connections);
+        let is_ceiling = trial.point.as_ref().is_some_and(|point| point.ceiling);
+        assert_eq!(
+            trial.context.ceiling.is_some(),
+            !is_ceiling,
+            "{:?}",
+            trial.point
+        );
+        seen.push(place(trial));
+    }
+    seen.sort();
+    let expected = [
+        ("small", "ceiling", "http1"),
+        ("small", "nginx", "http1"),
+        ("small", "origin", "http1"),
+        ("small, HTTP/2", "ceiling", "http2-tls"),
+        ("small, HTTP/2", "nginx http2-tls", "http2-tls"),
+        ("small, HTTP/2", "origin http2-tls", "http2-tls"),
+        ("small, TLS", "ceiling", "http1-tls"),
+        ("small, TLS", "nginx http1-tls", "http1-tls"),
+        ("small, TLS", "origin http1-tls", "http1-tls"),
+    ];
+    let words = |(workload, server, protocol): (&str, &str, &str)| {
+        (workload.to_owned(), server.to_owned(), protocol.to_owned())
+    };
+    assert_eq!(seen, expected.map(words));
+    let below = files(&results, "trials")[0]
+        .ancestors()
+        .nth(2)
+        .map(Path::to_owned);
+    let below = below.expect("the folder of the run").display().to_string();
+    // Nothing is left to measure, and nobody is missed.
+    triathlon(["lab", "--no-lock", "--resume", &below]).expect_measured();
+    assert_eq!(trials(&results).len(), measured.len());
+    let page = fs::read_to_string(Path::new(&below).join("report.html")).expect("a page");
+    let answer = "origin http1-tls, small, TLS, 3 connections, relative to origin, small, 2 \
+                  connections";
+    for words in [answer, "nginx http2-tls"] {
+        assert!(page.contains(words), "{words}");
+    }
+    let said = triathlon(["report", &below]).expect_code(0).stdout;
+    assert!(!said.contains("not finished"), "{said}");
+    assert!(!said.contains("all connections spoke"), "{said}");
+}
+
+#[test]
+fn who_cannot_speak_the_protocol_of_a_workload_is_a_row_of_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let servers = folder.path().join("servers");
+    fs::create_dir_all(servers.join("plain")).expect("a folder");
+    let text = r#"
+install = "it is part of this program"
+[[process]]
+programs = ["@triathlon"]
+arguments = ["serve", "{{ site }}", "--listen", "127.0.0.1:{{ port }}"]
+[access_log]
+off = {}
+[handler]
+static = {}
+"#;
+    fs::write(servers.join("plain/server.toml"), text).expect("a file");
+    let servers = servers.display().to_string();
+    let results = folder.path().join("results");
+    let more = ["--servers", &servers];
+    let list = tiny(
+        &["origin", "plain"],
+        OWN,
+        &results,
+        &["--servers", &servers, "--list"],
+    );
+    let list = list.expect_code(0).stdout;
+    for words in [
+        "small, TLS",
+        "in http1-tls",
+        "in http2-tls",
+        "plain http1-tls",
+    ] {
+        assert!(list.contains(words), "{words}: {list}");
+    }
+    // Something of it was measured, and each workload was by somebody.
+    let run = tiny(&["origin", "plain"], OWN, &results, &more).expect_measured();
+    let gaps = files(&results, "gaps");
+    let texts: Vec<String> = gaps
+        .iter()
+        .map(|gap| fs::read_to_string(gap).expect("a gap"))
+        .collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    for (workload, protocol) in [("small, TLS", "http1-tls"), ("small, HTTP/2", "http2-tls")] {
+        let why = format!("plain does not speak {protocol} here; it speaks http1");
+        let is_it = |gap: &&String| gap.contains(&why) && gap.contains(workload);
+        assert_eq!(texts.iter().filter(is_it).count(), 1, "{texts:?}");
+    }
+    let said = "plain does not offer what 'small, TLS' and 'small, HTTP/2' need";
+    let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(said), "{run:#?}");
+    let measured: BTreeSet<_> = trials(&results).iter().map(place).collect();
+    assert_eq!(
+        measured
+            .iter()
+            .filter(|one| one.1.starts_with("plain"))
+            .count(),
+        1
+    );
+    assert_eq!(
+        measured
+            .iter()
+            .filter(|one| one.1.starts_with("origin"))
+            .count(),
+        3
+    );
+}

@@ -50,6 +50,8 @@ pub struct Asked<'a> {
     pub servers: &'a [String],
     /// The labels of whom the others are compared with; empty where nobody said.
     pub references: &'a [String],
+    /// Pairs of servers and workloads that never meet: the workload is asked in another protocol.
+    pub apart: &'a [(String, String)],
     /// The labels of servers that are alike, two and two.
     pub twins: &'a [(String, String)],
 }
@@ -79,7 +81,15 @@ pub fn compare(rounds: &[Round<'_>], asked: Asked<'_>) -> Vec<Comparison> {
         .collect();
     // A server whose trials are not all alike may stand in a field more than once.
     let rivals = fields.iter().map(|field| field.rivals.len()).sum();
-    let mut family = Family::of(((servers.len() - 1) * workloads.len()).max(rivals));
+    let asked_for = workloads.iter().map(|workload| {
+        let is_apart = |server: &&String| {
+            let mut pairs = asked.apart.iter();
+            pairs.any(|(one, other)| one == *server && other == workload)
+        };
+        let there = servers.len() - servers.iter().filter(is_apart).count();
+        there.saturating_sub(1)
+    });
+    let mut family = Family::of(asked_for.sum::<usize>().max(rivals));
     let floor = Floor::among(&fields, &racers, asked.twins, family);
     if let Some(differ) = floor.as_ref().and_then(Floor::differ) {
         family.margin = family.margin.max(differ);

@@ -82,6 +82,20 @@ fn servers_that_could_not_be_measured_are_comparisons_too() {
     assert_eq!(compare(&rounds(&ids, 8), asked)[0].family.comparisons, 3);
 }
 
+/// Who is asked in another protocol is no rival, and no comparison either.
+#[test]
+fn servers_that_a_workload_is_not_asked_of_are_no_comparisons() {
+    let ids = servers();
+    let asked = ["nginx", "origin", "lighttpd", "nginx http2"].map(str::to_owned);
+    let apart = [("nginx http2".to_owned(), "small".to_owned())];
+    let asked = Asked {
+        servers: &asked,
+        apart: &apart,
+        ..Asked::default()
+    };
+    assert_eq!(compare(&rounds(&ids, 8), asked)[0].family.comparisons, 2);
+}
+
 #[test]
 fn the_reference_is_whom_the_experiment_names() {
     let ids = servers();

@@ -69,6 +69,17 @@ pub(super) const OWN_CONNECTIONS: Key = key(
      --budget leaves them as they are.",
 );
 
+pub(super) const OWN_PROTOCOL: Key = key(
+    "protocol",
+    Axis(&PROTOCOLS),
+    "that of [load]",
+    "protocol = \"http1-tls\"",
+    "What it is asked in, where that differs from [load]; each of a list is a point. Only servers \
+     that are started for it are asked, which are compared with each other and have the protocol \
+     in their labels; a server that does not offer it becomes a row. Published and asked numbers \
+     may name a server as other workloads do.",
+);
+
 pub(super) const METHOD: Key = key(
     "method",
     Text,

@@ -7,8 +7,8 @@ use super::asked::{ASKED, DEMANDS};
 use super::more::{
     ACCEPT_ENCODING, ARRIVALS, CALM, CONTENT, CONTENT_FILE, DECODE_ONE_IN, DURATION_MIN,
     EVEN_POINTS, KEEP_ALIVE, KEEP_ALIVE_TABLE, LOGS, METHOD, NETWORK, OBJECTIVE, ORDER, OVERLOAD,
-    OWN_CONNECTIONS, PIN, PLACEMENT, PROGRAM, PROTOCOLS, RATE, RELOAD, REPEATS, REQUESTS, RESTARTS,
-    SETTINGS, SETTLE, SOURCES, STAGES, TIMEOUT, UNCHANGED, WARMUP_MIN, WORKERS,
+    OWN_CONNECTIONS, OWN_PROTOCOL, PIN, PLACEMENT, PROGRAM, PROTOCOLS, RATE, RELOAD, REPEATS,
+    REQUESTS, RESTARTS, SETTINGS, SETTLE, SOURCES, STAGES, TIMEOUT, UNCHANGED, WARMUP_MIN, WORKERS,
 };
 use super::published::PUBLISHED;
 use super::tls::TLS;
@@ -310,6 +310,7 @@ pub const SECTIONS: &[Section] = &[
                 "Exactly this many requests on a connection, which the generator then closes.",
             ),
             OWN_CONNECTIONS,
+            OWN_PROTOCOL,
             key(
                 "priority",
                 Count(1),

@@ -28,9 +28,9 @@ macro_rules! names {
 pub(super) const TLS: Section = Section {
     path: "tls",
     written: "[tls]",
-    meaning: "What TLS is like where the protocol of [load] has it. The lab makes one certificate \
-              of each kind and gives it to all servers; the generator offers one version, one \
-              suite and one group.",
+    meaning: "What TLS is like where the protocol of [load] or of a workload has it. The lab \
+              makes one certificate of each kind and gives it to all servers; the generator \
+              offers one version, one suite and one group.",
     keys: &[
         key(
             "certificate",

@@ -4,10 +4,12 @@
 //! What was scaled is told.
 
 mod present;
+mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::experiment::{Counts, OneOrMany, RELOAD_WINDOW_MIN, RateText, Restart, ServerVariant};
+use model::plan::Protocol;
 use model::{Experiment, ExperimentFile, Span};
 use verdict::words;
 
@@ -15,6 +17,8 @@ use super::{Block, Racer, Slot, schedule, settle, spread};
 use crate::capacity;
 
 pub use self::present::Present;
+use self::rounds::comparisons;
+pub use self::rounds::{rounds_needed, untold};
 
 /// What one trial takes beside its window: new connections, meters, the generator's start and end,
 /// storing. Measured on two cores of 2.5 GHz.
@@ -83,40 +87,6 @@ impl Cost {
         }
         cost
     }
-}
-
-/// The fewest rounds that can tell `servers` apart: one comparison for each server but the
-/// reference and each workload, and an interval in any case.
-pub fn rounds_needed(servers: usize, workloads: usize) -> u32 {
-    let comparisons = servers.saturating_sub(1) * workloads;
-    let rounds = verdict::pairs::rounds_needed(comparisons, verdict::pairs::ALPHA);
-    u32::try_from(rounds).expect("the logarithm of a count is small")
-}
-
-/// What the rounds of `experiment` cannot tell with so many of its servers installed, a sentence;
-/// none where there are enough.
-pub fn untold(experiment: &Experiment, present: usize) -> Option<String> {
-    let (rounds, workloads) = (experiment.rounds(), experiment.workloads().len());
-    let needed = rounds_needed(present, workloads);
-    if rounds >= needed {
-        return None;
-    }
-    let shown = words::plural(u64::from(rounds), "round");
-    let comparisons = present.saturating_sub(1) * workloads;
-    let least = rounds_needed(1, 1);
-    let interval = if rounds < least {
-        format!("there are no 95 % intervals below {least}")
-    } else {
-        "there are intervals".to_owned()
-    };
-    let answer = match comparisons {
-        0 => String::new(),
-        1 => format!(", and 1 comparison of servers has an answer from {needed} on"),
-        _ => format!(", and {comparisons} comparisons of servers have answers from {needed} on"),
-    };
-    Some(format!(
-        "{shown} cannot tell which server is faster: {interval}{answer}"
-    ))
 }
 
 /// What the trials of `block` take that `is_open` lets pass, with the starts that they need.
@@ -206,9 +176,8 @@ pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: S
     let fits = |candidate: &Experiment| {
         Cost::of(candidate, &present_of(candidate), at_once).time <= budget
     };
-    let least_rounds = |candidate: &Experiment| {
-        rounds_needed(present_of(candidate).count(), candidate.workloads().len())
-    };
+    let least_rounds =
+        |candidate: &Experiment| rounds_needed(comparisons(candidate, &present_of(candidate)));
     let (mut current, mut said) = leave_out(experiment, &labels, &|candidate| {
         fits(&smallest(candidate, least_rounds(candidate)))
     });
@@ -266,6 +235,14 @@ fn leave_out(
         let names = |experiment: &Experiment| -> BTreeSet<String> {
             let servers = experiment.servers().iter();
             let servers = servers.filter(|server| present.contains(server.label.as_str()));
+            // Who is asked in a protocol of a workload's own comes and goes with who is not.
+            let is_told = |server: &&ServerVariant| {
+                let mut others = experiment.servers().iter();
+                let alike =
+                    |other: &ServerVariant| other.name == server.name && !experiment.is_own(other);
+                !experiment.is_own(server) || !others.any(alike)
+            };
+            let servers = servers.filter(is_told);
             let workloads = experiment.workloads().iter().map(|one| one.name.clone());
             servers
                 .map(|one| one.label.clone())
@@ -320,11 +297,23 @@ fn without_the_least(
     let fewer = try_changed(experiment, |file| {
         if is_workload {
             file.workload.remove(index);
+            leave_out_what_was_for(file);
         } else {
             file.server.remove(index);
         }
     });
     fewer.map(|fewer| (fewer, priority))
+}
+
+/// Leaves out what only protocols have that nothing is asked in any more.
+fn leave_out_what_was_for(file: &mut ExperimentFile) {
+    let protocols = file.protocols();
+    if !protocols.iter().any(|one| one.is_secure()) {
+        file.tls = None;
+    }
+    if protocols.iter().all(|one| one.http() == Protocol::Http1) {
+        file.load.streams = 1;
+    }
 }
 
 /// The form of `experiment` that takes the least time of those that still answer it.

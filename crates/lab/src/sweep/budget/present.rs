@@ -39,11 +39,6 @@ impl Present {
         self.servers.contains_key(&index)
     }
 
-    /// How many there are.
-    pub(super) fn count(&self) -> usize {
-        self.servers.len()
-    }
-
     /// How long `racer` is warmed up at most until its rate is steady, if it gets faster while it
     /// runs.
     pub(super) fn steady_within(&self, racer: Racer) -> Option<Span> {

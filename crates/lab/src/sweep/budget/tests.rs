@@ -239,7 +239,7 @@ fn fewer_rounds_than_needed_are_left_alone_and_what_they_cannot_tell_is_said() {
     let scaled = scale(&small, &these(&[0]), AT_ONCE, Span::from_s(1));
     assert_eq!(scaled.experiment.rounds(), 2);
     let check = |rounds: &str, present: &[usize], expected: Option<&str>| {
-        let found = untold(&first_heat(&[rounds]), present.len());
+        let found = untold(&first_heat(&[rounds]), &these(present));
         assert_eq!(found.as_deref(), expected, "{rounds}");
     };
     check(
@@ -273,6 +273,45 @@ fn rounds_that_are_not_given_are_as_many_as_the_comparisons_need() {
     assert_eq!(first_heat(&["server=origin"]).rounds(), 6);
     assert_eq!(first_heat(&["server=origin,nginx"]).rounds(), 7);
     assert_eq!(first_heat(&["server=origin,nginx", "rounds=3"]).rounds(), 3);
+}
+
+/// Its trials are as many as in clear; servers of its own are started, and who comes and goes with
+/// it is not told one by one.
+#[test]
+fn a_workload_with_a_protocol_of_its_own_costs_its_points_and_can_be_left_out() {
+    let own = [
+        "rounds=8",
+        "duration=10s",
+        "duration_min=10s",
+        "workload[1].protocol=http2-tls",
+        "workload[1].priority=2",
+        "tls.version=1.3",
+        "load.streams=4",
+    ];
+    let experiment = first_heat(&own);
+    let all = these(&[0, 1, 2, 3, 4, 5, 6, 7]);
+    let plain = first_heat(&own[..3]);
+    let (cost, in_clear) = (
+        Cost::of(&experiment, &all, AT_ONCE),
+        Cost::of(&plain, &these(&[0, 1, 2, 3]), AT_ONCE),
+    );
+    assert_eq!(
+        (cost.trials, cost.ceilings),
+        (in_clear.trials, in_clear.ceilings)
+    );
+    assert_eq!(cost.starts, in_clear.starts * 2);
+    // Comparisons are those of servers that meet.
+    let told = untold(&first_heat(&["rounds=7", own[3]]), &all);
+    assert!(
+        told.unwrap()
+            .contains("6 comparisons of servers have answers from 8 on")
+    );
+    assert_eq!(first_heat(&[own[3]]).rounds(), first_heat(&[]).rounds());
+    let scaled = scale(&experiment, &all, AT_ONCE, cost.time / 2);
+    assert_eq!(scaled.said[0], "100 KB file left out (priority 2)");
+    let left = &scaled.experiment;
+    assert_eq!((left.servers().len(), left.workloads().len()), (4, 1));
+    assert_eq!((&left.file().tls, left.streams()), (&None, 1));
 }
 
 #[test]

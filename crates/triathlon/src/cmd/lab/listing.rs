@@ -13,7 +13,7 @@ use lab::probe::question;
 use lab::server::{Absent, Installed, Search, installed};
 use lab::sweep::{Cost, untold};
 use model::Experiment;
-use model::experiment::Gap;
+use model::experiment::{Gap, Workload};
 use model::threshold::Threshold;
 use verdict::words;
 
@@ -140,22 +140,7 @@ pub(super) fn grid(
         line("left out", &format!("{}: {why}", named(&labels)));
     }
     for workload in experiment.workloads() {
-        let reuse = workload
-            .requests_per_connection
-            .map_or_else(String::new, |count| {
-                format!(
-                    ", {} per connection",
-                    words::plural(u64::from(count), "request")
-                )
-            });
-        let own = match workload.connections.as_slice() {
-            [] => String::new(),
-            own => format!(", over {} connections", axis(own)),
-        };
-        line(
-            "workload",
-            &format!("{:<16} {}{reuse}{own}", workload.name, workload.contents()),
-        );
+        line("workload", &asked(workload));
     }
     for (name, values) in axes(experiment) {
         line(name, &values);
@@ -177,8 +162,27 @@ pub(super) fn grid(
         line("", &said);
     }
     let present = (0..servers.len()).filter(|index| servers[*index].is_some());
-    if let Some(said) = untold(experiment, present.count()) {
+    if let Some(said) = untold(experiment, &present.collect()) {
         line("too few", &said);
+    }
+    text
+}
+
+/// What a workload asks for, and in which ways of its own.
+fn asked(workload: &Workload) -> String {
+    let mut text = format!("{:<16} {}", workload.name, workload.contents());
+    if let Some(count) = workload.requests_per_connection {
+        let requests = words::plural(u64::from(count), "request");
+        text.push_str(&format!(", {requests} per connection"));
+    }
+    if !workload.connections.is_empty() {
+        text.push_str(&format!(
+            ", over {} connections",
+            axis(&workload.connections)
+        ));
+    }
+    if !workload.protocols.is_empty() {
+        text.push_str(&format!(", in {}", axis(&workload.protocols)));
     }
     text
 }

@@ -63,7 +63,8 @@ pub(super) fn is_complete(
     let mut done = Vec::new();
     for (index, server) in experiment.servers().iter().enumerate() {
         let workloads = experiment.workloads().iter();
-        let there = workloads.filter(|workload| is_there(index, &workload.name));
+        let asked = workloads.filter(|workload| experiment.asks(workload, server.speech));
+        let there = asked.filter(|workload| is_there(index, &workload.name));
         done.extend(there.map(|workload| Done {
             server: server.label.clone(),
             workload: workload.name.clone(),

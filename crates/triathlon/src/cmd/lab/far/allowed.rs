@@ -82,6 +82,7 @@ static WORKLOAD: Table = Table {
         "name",
         "needs",
         "priority",
+        "protocol",
         "requests_per_connection",
     ],
     tables: &[("body", &BODY), ("request", &REQUEST)],

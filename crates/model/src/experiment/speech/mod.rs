@@ -169,12 +169,77 @@ impl TlsTable {
     }
 }
 
-/// All that servers are measured with, in the order of the file.
-pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError> {
-    let (protocols, streams) = (file.load.protocol.as_slice(), file.load.streams);
-    if protocols.is_empty() {
-        return Err(wrong("load.protocol", "give at least one"));
+impl ExperimentFile {
+    /// All protocols that something is asked in: that of the load where a workload has none of its
+    /// own, then those of the workloads. Each once.
+    pub fn protocols(&self) -> Vec<Spoken> {
+        let is_of_load = self.workload.iter().any(|one| one.protocol.is_none());
+        let of_load = self.load.protocol.as_slice();
+        let of_load = of_load.iter().filter(|_| is_of_load);
+        let own = self.workload.iter().filter_map(|one| one.protocol.as_ref());
+        let mut all: Vec<Spoken> = Vec::new();
+        for &one in of_load.chain(own.flat_map(OneOrMany::as_slice)) {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+        all
     }
+}
+
+/// What the label of a server is made of: what it speaks, and what of that its label tells.
+pub(super) struct Said {
+    /// What connections to it speak.
+    pub(super) speech: Speech,
+    /// Behind the rest of its label.
+    pub(super) in_label: String,
+}
+
+/// All that servers are measured with, in the order of the file: what the load says, then what
+/// workloads have of their own.
+///
+/// A workload's own protocol changes no label of servers that others are asked from, and stands in
+/// the labels of its own servers in any case.
+pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Said>, ExperimentError> {
+    let of_load = file.load.protocol.as_slice();
+    check_axis(of_load, "load.protocol")?;
+    for (index, workload) in file.workload.iter().enumerate() {
+        if let Some(own) = &workload.protocol {
+            check_axis(own.as_slice(), &format!("workload[{index}].protocol"))?;
+        }
+    }
+    let protocols = file.protocols();
+    check(file, &protocols)?;
+    let tls = file.tls.clone().unwrap_or_default();
+    let all = expand(&protocols, &tls);
+    let with_load: Vec<Spoken> = [of_load, &protocols].concat();
+    let (of_load, with_load) = (expand(of_load, &tls), expand(&with_load, &tls));
+    let said = |speech: Speech| Said {
+        speech,
+        in_label: match of_load.contains(&speech) {
+            true => in_label(speech, &of_load),
+            false => in_label(speech, &with_load),
+        },
+    };
+    Ok(all.into_iter().map(said).collect())
+}
+
+/// An axis of protocols has some, and each once.
+fn check_axis(protocols: &[Spoken], key: &str) -> Result<(), ExperimentError> {
+    if protocols.is_empty() {
+        return Err(wrong(key, "give at least one"));
+    }
+    for (index, protocol) in protocols.iter().enumerate() {
+        if protocols[..index].contains(protocol) {
+            return Err(wrong(key, format!("'{protocol}' is given twice")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses streams and TLS that do not go with these protocols.
+fn check(file: &ExperimentFile, protocols: &[Spoken]) -> Result<(), ExperimentError> {
+    let streams = file.load.streams;
     if !(1..=STREAMS_MAX).contains(&streams) {
         return Err(wrong("load.streams", "give 1 to 1000"));
     }
@@ -186,7 +251,7 @@ pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError
     }
     if file.tls.is_some() && !has(|one| one.is_secure()) {
         let why = "no protocol has TLS: write protocol = \"http1-tls\", \"http2-tls\" or \
-                   \"http3\" in [load]";
+                   \"http3\" in [load] or a workload";
         return Err(wrong("tls", why));
     }
     let tls = file.tls.clone().unwrap_or_default();
@@ -208,6 +273,20 @@ pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError
     if has(|one| one.http() == Protocol::Http3) {
         quic_fits(&tls)?;
     }
+    for (axis, key) in [
+        (doubled(certificates), "tls.certificate"),
+        (doubled(handshakes), "tls.handshake"),
+    ] {
+        if let Some(name) = axis {
+            return Err(wrong(key, format!("'{name}' is given twice")));
+        }
+    }
+    Ok(())
+}
+
+/// Each protocol with each certificate and handshake, where it has TLS.
+fn expand(protocols: &[Spoken], tls: &TlsTable) -> Vec<Speech> {
+    let (certificates, handshakes) = (tls.certificate.as_slice(), tls.handshake.as_slice());
     let mut all = Vec::new();
     for &protocol in protocols {
         let clear = Speech {
@@ -226,13 +305,17 @@ pub(super) fn read(file: &ExperimentFile) -> Result<Vec<Speech>, ExperimentError
             }));
         }
     }
-    for (index, speech) in all.iter().enumerate() {
-        if all[..index].contains(speech) {
-            let why = format!("'{}' is given twice", speech.protocol);
-            return Err(wrong("load.protocol", why));
-        }
-    }
-    Ok(all)
+    all
+}
+
+/// The first value that an axis has twice.
+fn doubled<T: Copy + PartialEq + ToString>(axis: &[T]) -> Option<String> {
+    let values = axis.iter().enumerate();
+    let twice = |(index, value): (usize, &T)| axis[..index].contains(value).then_some(*value);
+    values
+        .filter_map(twice)
+        .map(|value| value.to_string())
+        .next()
 }
 
 /// Whether every server could choose `suite`.
@@ -290,154 +373,4 @@ pub(super) fn in_label(speech: Speech, all: &[Speech]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Experiment;
-
-    fn read(load: &str, tls: &str) -> Result<Experiment, String> {
-        let tls = match tls {
-            "" => String::new(),
-            tls => format!(r#""tls": {tls},"#),
-        };
-        let text = format!(
-            r#"{{
-                "experiment": {{ "name": "n", "question": "q", "rounds": 1, "duration": "1s" }},
-                "server": [{{ "product": "nginx" }}],
-                "workload": [{{ "name": "w", "body": {{ "bytes": 7 }} }}], {tls}
-                "load": {{ "connections": 1 {load} }}
-            }}"#
-        );
-        let file: ExperimentFile =
-            serde_json::from_str(&text).map_err(|error| error.to_string())?;
-        Experiment::try_from(file).map_err(|error| error.to_string())
-    }
-
-    fn labels(load: &str, tls: &str) -> Vec<String> {
-        let experiment = read(load, tls).unwrap();
-        let labels = experiment.servers().iter();
-        labels.map(|server| server.label.clone()).collect()
-    }
-
-    #[test]
-    fn a_label_tells_what_differs_and_nothing_else() {
-        assert_eq!(labels("", ""), ["nginx"]);
-        assert_eq!(labels(r#", "protocol": "http2-tls""#, ""), ["nginx"]);
-        let both = r#"{ "certificate": ["ecdsa-p256", "rsa-2048"] }"#;
-        assert_eq!(
-            labels(r#", "protocol": ["http1", "http2-tls"]"#, both),
-            [
-                "nginx http1",
-                "nginx http2-tls ecdsa-p256",
-                "nginx http2-tls rsa-2048"
-            ]
-        );
-        assert_eq!(
-            labels(r#", "protocol": "http1-tls""#, both),
-            ["nginx ecdsa-p256", "nginx rsa-2048"]
-        );
-        assert_eq!(
-            labels(
-                r#", "protocol": ["http1", "http1-tls"]"#,
-                r#"{ "handshake": ["full", "resumed"] }"#
-            ),
-            [
-                "nginx http1",
-                "nginx http1-tls full",
-                "nginx http1-tls resumed"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_group_that_the_version_does_not_have_is_refused() {
-        let secure = r#", "protocol": "http1-tls""#;
-        let why = read(secure, r#"{ "version": "1.2", "group": "X25519MLKEM768" }"#).unwrap_err();
-        assert!(why.contains("TLS 1.2 has no X25519MLKEM768"), "{why}");
-        read(secure, r#"{ "group": "X25519MLKEM768" }"#).unwrap();
-    }
-
-    #[test]
-    fn one_version_suite_and_group_are_demanded_and_full_handshakes_unless_asked() {
-        let experiment = read(r#", "protocol": "http2-tls""#, "").unwrap();
-        let speech = experiment.servers()[0].speech;
-        let demands = experiment.tls_demands(speech, "a.pem").unwrap();
-        assert_eq!(demands.versions, [TlsVersion::Tls13]);
-        assert_eq!(demands.suites, [TlsSuite::Aes128Tls13]);
-        assert_eq!(demands.groups, [TlsGroup::X25519]);
-        assert!(demands.no_resumption && !demands.insecure);
-        let old = r#"{ "version": "1.2", "certificate": "rsa-2048" }"#;
-        let experiment = read(r#", "protocol": "http1-tls""#, old).unwrap();
-        let speech = experiment.servers()[0].speech;
-        let demands = experiment.tls_demands(speech, "a.pem").unwrap();
-        assert_eq!(demands.suites, [TlsSuite::Aes128Rsa]);
-        let resumed = r#"{ "handshake": "resumed" }"#;
-        let experiment = read(r#", "protocol": "http1-tls""#, resumed).unwrap();
-        let speech = experiment.servers()[0].speech;
-        let demands = experiment.tls_demands(speech, "a.pem").unwrap();
-        assert!(!demands.no_resumption);
-        let experiment = read(r#", "protocol": "http3", "streams": 4"#, "").unwrap();
-        let speech = experiment.servers()[0].speech;
-        assert_eq!(speech.said(), "http3, ecdsa-p256, full");
-        let demands = experiment.tls_demands(speech, "a.pem").unwrap();
-        assert_eq!(demands.suites, [TlsSuite::Aes128Tls13]);
-        let clear = read("", "").unwrap();
-        assert_eq!(clear.tls_demands(Speech::CLEAR, "a.pem"), None);
-    }
-
-    #[test]
-    fn what_does_not_fit_together_is_refused() {
-        let secure = r#", "protocol": "http1-tls""#;
-        let check = |load: &str, tls: &str, expected: &str| {
-            let said = read(load, tls).unwrap_err();
-            assert!(said.contains(expected), "{said}");
-        };
-        check("", "{}", "tls: no protocol has TLS");
-        check(
-            r#", "streams": 2"#,
-            "",
-            "load.streams: only HTTP/2 and HTTP/3 have streams",
-        );
-        check(
-            r#", "protocol": "http2", "streams": 0"#,
-            "",
-            "give 1 to 1000",
-        );
-        check(
-            r#", "protocol": []"#,
-            "",
-            "load.protocol: give at least one",
-        );
-        check(
-            r#", "protocol": ["http1", "http1"]"#,
-            "",
-            "load.protocol: 'http1' is given twice",
-        );
-        check(
-            secure,
-            r#"{ "suite": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" }"#,
-            "does not belong to TLS 1.3",
-        );
-        check(
-            secure,
-            r#"{ "version": "1.2", "suite": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" }"#,
-            "does not go with a certificate of ecdsa-p256",
-        );
-        check(r#", "protocol": "http4""#, "", "unknown variant `http4`");
-        let quic = r#", "protocol": ["http1", "http3"]"#;
-        check(
-            quic,
-            r#"{ "version": "1.2" }"#,
-            "HTTP/3 always uses TLS 1.3",
-        );
-        check(
-            quic,
-            r#"{ "suite": "TLS_AES_256_GCM_SHA384" }"#,
-            "tls.suite: HTTP/3 is measured with TLS_AES_128_GCM_SHA256 only",
-        );
-        check(
-            secure,
-            r#"{ "handshake": [] }"#,
-            "tls.handshake: give at least one",
-        );
-    }
-}
+mod tests;
