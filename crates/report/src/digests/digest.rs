@@ -14,13 +14,12 @@ use model::trial::{Ceiling, Server};
 use model::usage::GroupUsage;
 use model::{Bytes, Claim, OutcomeCounts, Severity, Span, Status, Trial, Verdict};
 use verdict::analysis::{Round, Standing};
-use verdict::limit::server_busy_share;
 use verdict::{cause::takers, summary::cpu_per_request};
 use verdict::{is_about_likeness, is_bound, is_disturbance};
 
 use super::checked;
 use super::framing::framing;
-use super::knee::flat_from;
+use super::knee::{flat_from, server_busy};
 use super::links::{content, kept_alive};
 use super::phases::{Phases, phases};
 use super::placed::placed;
@@ -164,7 +163,7 @@ pub struct Digest {
     pub is_bound: bool,
     /// The larger of ceiling ÷ rate and 1 ÷ the generator's busy share.
     pub headroom: Option<f64>,
-    /// How busy the server's busiest thread or CPU was.
+    /// How busy the server was: its busiest thread or CPU, or all its processes on its CPUs.
     pub(super) server_busy: Option<f64>,
     /// The fewest connections from which on the rate had not grown, if there are any (STA-09).
     pub(super) flat_from: Option<u32>,
@@ -259,7 +258,7 @@ impl Digest {
             generator_limited: false,
             is_bound: false,
             headroom: None,
-            server_busy: server_busy_share(trial),
+            server_busy: server_busy(trial),
             flat_from: None,
             ceiling_here: trial.context.ceiling.clone(),
             error_log: context.map_or_else(Vec::new, |server| server.error_log.clone()),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::Verdict;
 use model::point::{CONNECTIONS, Values};
+use model::{Trial, Verdict};
 use verdict::analysis::Measure;
-use verdict::limit::{Side, side};
+use verdict::limit::{Side, server_busy_share, side};
 use verdict::thresholds::{FLAT, IDLE_SERVER, SERVER_FULL, WAITS_GROW};
 use verdict::words;
 
@@ -44,6 +44,21 @@ pub(super) fn flat_from(verdict: &Verdict) -> Option<u32> {
     let finding = findings.find(|finding| finding.rule == RULE.0)?;
     let count = finding.evidence.get(RULE.1)?.as_u64()?;
     u32::try_from(count).ok()
+}
+
+/// How busy the server was: its busiest thread or CPU, or all its processes together on the CPUs
+/// that it was given. Where many processes share the work, none of them is busy all the time, and
+/// ticks of a short window are too coarse to tell of a CPU.
+pub(super) fn server_busy(trial: &Trial) -> Option<f64> {
+    let together = trial.usage.server.as_ref().and_then(|group| {
+        let cpus = trial.context.server.as_ref()?.cpus.len();
+        let each = group.covered.unwrap_or(group.window).as_s_f64();
+        let all = each * f64::from(u32::try_from(cpus).ok()?);
+        let cpu = group.cpu.filter(|_| all > 0.0)?;
+        Some(cpu.as_s_f64() / all)
+    });
+    let busiest = server_busy_share(trial).into_iter();
+    busiest.chain(together).max_by(f64::total_cmp)
 }
 
 /// The knee of each curve, by server and place.
@@ -165,9 +180,10 @@ pub(crate) fn definition() -> String {
          is the fewest connections, at most half of the most, from which to the most the rate grew \
          by {} or less and response times by more than {} times what connections did (STA-09). \
          The limit is told by the trials from the knee on, and where none was seen, by those with \
-         the most connections. It is the server's CPU where its busiest thread or CPU was busy for \
-         more than {} of the window (SRV-11), or for more than {} while nothing else objects \
-         (SRV-05). It is the generator where GEN-01 or GEN-02 objects, and either of the two where \
+         the most connections. It is the server's CPU where its busiest thread or CPU, or all its \
+         processes together on its CPUs, were busy for more than {} of the window (SRV-11), or \
+         for more than {} while nothing else objects (SRV-05). It is the generator where GEN-01 \
+         or GEN-02 objects, and either of the two where \
          SRV-11 finds both near their limits. It is neither's CPU where SRV-05 found both idle.",
         share(FLAT.note),
         WAITS_GROW.note.unwrap_or_default(),
@@ -244,6 +260,24 @@ mod tests {
         }
         let found = knees(&run.cells("seven-bytes"));
         assert_eq!(found[0].limited_by(), "no rule names one");
+    }
+
+    /// None of many processes is busy all the time, and their CPU may be.
+    #[test]
+    fn all_processes_together_may_leave_nothing_of_a_cpu() {
+        use model::units::Span;
+        let mut trial = model::fixture::closed();
+        trial.usage.system = None;
+        trial.context.server.get_or_insert_default().cpus = vec![1];
+        let group = trial.usage.server.as_mut().unwrap();
+        (group.window, group.covered) = (Span::from_ms(410), Some(Span::from_ms(400)));
+        (group.busiest_thread, group.cpu) = (None, Some(Span::from_ms(390)));
+        let busy = |trial: &Trial| server_busy(trial).unwrap();
+        assert!((busy(&trial) - 0.975).abs() < 1e-9);
+        trial.context.server.get_or_insert_default().cpus = vec![1, 2];
+        assert!((busy(&trial) - 0.4875).abs() < 1e-9);
+        trial.usage.server.as_mut().unwrap().cpu = None;
+        assert_eq!(server_busy(&trial), None);
     }
 
     #[test]
