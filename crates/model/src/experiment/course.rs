@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::file::{Counts, ExperimentFile, LoadFile, LoadMode, WorkloadFile};
+use super::counts::Counts;
+use super::file::{ExperimentFile, LoadFile, LoadMode, WorkloadFile};
 use super::values::OneOrMany;
 use super::{AXIS_MAX, Experiment, ExperimentError, wrong};
 use crate::plan::Stage;

@@ -4,6 +4,7 @@
 //! exists can be expanded into plans; whether its products are installed is the lab's to find out.
 
 mod agents;
+mod counts;
 mod course;
 mod demand;
 mod file;
@@ -23,11 +24,12 @@ use crate::tls::TlsFile;
 use crate::units::{Rate, Span};
 
 pub use agents::{GeneratorFile, HostFile};
+pub use counts::Counts;
 pub use course::{Network, Placement, StageText};
 pub use demand::{Demand, PointName, Published, Shown};
 pub use file::{
-    AccessLog, ArrivalKind, AskedFile, Body, Counts, ExperimentFile, HeaderFile, LoadFile,
-    LoadMode, Order, RELOAD_WINDOW_MIN, REPEATS_MAX, Restart, ServerFile, WorkloadFile,
+    AccessLog, ArrivalKind, AskedFile, Body, ExperimentFile, HeaderFile, LoadFile, LoadMode, Order,
+    RELOAD_WINDOW_MIN, REPEATS_MAX, Restart, ServerFile, WorkloadFile,
 };
 pub use own::{KeepAlive, KeepAliveFile, Pin, SettingText};
 pub use results::{Gap, Manifest};

@@ -163,7 +163,12 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         Shown::Threads => (spent(|of| of.threads), Unit::Count),
         Shown::User => (resources(|digest| digest.user_us), Unit::Microseconds),
     };
-    let claim = match shown {
+    (number, claim(shown, load), unit)
+}
+
+/// The claim that a number rests on; `load` is that of what the load says of the server.
+const fn claim(shown: Shown, load: Claim) -> Claim {
+    match shown {
         Shown::Begun
         | Shown::BesideContent
         | Shown::Cpu
@@ -192,8 +197,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
         | Shown::Rate
         | Shown::Recovery
         | Shown::SourcesUsed => load,
-    };
-    (number, claim, unit)
+    }
 }
 
 /// Source addresses that connections came from.

@@ -13,6 +13,7 @@ mod gaps;
 mod knee;
 mod left_out;
 mod links;
+mod order;
 mod phases;
 mod placed;
 mod point;
@@ -39,6 +40,7 @@ pub(crate) use command::shell;
 pub use digest::{Digest, QUANTILES};
 pub(crate) use knee::definition as definition_of_knee;
 pub use knee::{Knee, knees};
+use order::in_order;
 pub use phases::{LATE, PHASES};
 pub use point::{Cell, Response};
 pub use ramp::Ramp;
@@ -463,36 +465,6 @@ impl Run {
             .max()
             .unwrap_or(0)
     }
-}
-
-/// Each once, those of `order` first, the others by name.
-fn in_order(names: &mut Vec<String>, order: &[String]) {
-    names.sort();
-    names.dedup();
-    names.sort_by_cached_key(|name| {
-        let place = order.iter().position(|other| other == name);
-        (place.unwrap_or(usize::MAX), natural(name))
-    });
-}
-
-/// Text and numbers by turns, so that "2 cores" comes before "10 cores".
-fn natural(text: &str) -> Vec<(String, u64)> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits_at = rest
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let (word, tail) = rest.split_at(digits_at);
-        let end = tail
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(tail.len());
-        let (number, tail) = tail.split_at(end);
-        parts.push((word.to_lowercase(), number.parse().unwrap_or(0)));
-        rest = tail;
-    }
-    parts.push((text.to_owned(), 0));
-    parts
 }
 
 /// Whether a finding is worth more than a line in a list of notes.

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::file::{ArrivalKind, AskedFile, Counts, LoadFile, LoadMode};
+use super::counts::Counts;
+use super::file::{ArrivalKind, AskedFile, LoadFile, LoadMode};
 use super::values::RateText;
 use super::workload::Workload;
 use super::{ExperimentError, WorkloadFile, course, wrong};
