@@ -365,11 +365,11 @@ fn check_asks_behind(product: &str, preset: &str, is_kept: bool) {
     let seen = fs::read_to_string(&seen).expect("the log of the server behind");
     let lines: Vec<&str> = seen.lines().collect();
     let what = format!("{product} {preset}");
-    // Before each trial it is asked whether it answers rightly, and for what answers are compared
-    // with; what is under way at the end of one may never be logged, on two connections.
+    // What is under way at the end of a trial may never be logged, on two connections. More comes
+    // than trials tell: a server that has started is asked whether it is right, and warmed up.
     let came = lines.len() as u64;
     assert!(
-        (sent.saturating_sub(4)..=sent + 40).contains(&came),
+        came >= sent.saturating_sub(4),
         "{what}: {sent} sent, {came} came"
     );
     let is_first = |line: &&&str| line.starts_with("1 ");
