@@ -28,6 +28,7 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("varnish", "varnishd", "a cache under test"),
     ("haproxy", "haproxy", "a proxy under test"),
     ("trafficserver", "traffic_server", "a cache under test"),
+    ("merecat", "merecat", "a server under test"),
     ("mini-httpd", "mini_httpd", "a server under test"),
     ("mighttpd2", "mighty", "a server under test"),
     ("webfs", "webfsd", "a server under test"),
@@ -123,7 +124,7 @@ const UNPACKED: &[(&str, &str, &str)] = &[(
 )];
 
 /// The services that these packages bring.
-const SERVICES: [&str; 17] = [
+const SERVICES: [&str; 18] = [
     "nginx",
     "apache2",
     "lighttpd",
@@ -133,6 +134,7 @@ const SERVICES: [&str; 17] = [
     "varnishncsa",
     "haproxy",
     "trafficserver",
+    "merecat",
     "mini-httpd",
     "nats-server",
     "webfs",

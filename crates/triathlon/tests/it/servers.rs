@@ -286,13 +286,19 @@ fn apache_by_every_handler() {
         let trials = check_all_of("apache", &ways, &handlers);
         check_programs_are_metered(&trials, "cgi-c", cpu_alone("/bin/true"));
         check_programs_are_metered(&trials, "cgi-perl", cpu_alone("perl -e 1"));
+        check_all_of("apache", &[""], &["fastcgi-c", "fastcgi-php"]);
     }
 }
 
 #[test]
 fn nginx_by_every_handler() {
     if need("nginx_by_every_handler", ["nginx"]).is_some() {
-        check_all_of("nginx", &[""], &["static", "memory", "perl"]);
+        check_all_of("nginx", &[""], &["static", "memory", "perl", "js"]);
+    }
+    let programs = ["nginx", "fcgiwrap", "php-fpm8.2", "perl", "cc"];
+    if need("nginx_by_every_handler", programs).is_some() {
+        let handlers = ["cgi-c", "cgi-perl", "fastcgi-c", "fastcgi-php"];
+        check_all_of("nginx", &[""], &handlers);
     }
 }
 
@@ -410,7 +416,8 @@ fn a_proxy_asks_the_server_behind_each_time_and_keeps_connections_where_it_is_to
 #[test]
 fn lighttpd_by_every_handler() {
     if need("lighttpd_by_every_handler", ["lighttpd", "perl", "cc"]).is_some() {
-        check_all_of("lighttpd", &[""], &["static", "cgi-c", "cgi-perl", "lua"]);
+        let handlers = ["static", "cgi-c", "cgi-perl", "fastcgi-c", "lua"];
+        check_all_of("lighttpd", &[""], &handlers);
     }
 }
 
@@ -454,6 +461,13 @@ fn tomcat_by_file_and_servlet() {
     let needed = ["java", "/usr/share/tomcat10/bin/catalina.sh"];
     if need("tomcat_by_file_and_servlet", needed).is_some() {
         check_in_java("tomcat");
+    }
+}
+
+#[test]
+fn merecat_is_a_folder() {
+    if need("merecat_is_a_folder", ["merecat"]).is_some() {
+        check_all_of("merecat", &[""], &["static"]);
     }
 }
 
