@@ -615,16 +615,15 @@ fn a_server_of_the_users_is_a_folder_too() {
 fn servers_are_told_to_read_their_configuration_again() {
     let name = "servers_are_told_to_read_their_configuration_again";
     let programs = [
-        "nginx", "apache2", "lighttpd", "caddy", "haproxy", "h2o", "varnishd",
+        "nginx", "apache2", "lighttpd", "caddy", "haproxy", "h2o", "varnishd", "mighty",
     ];
     let Some(_) = need(name, programs) else {
         return;
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
     // Caddy and Varnish by a command; HAProxy and h2o by a process that is there only for that.
-    let products = [
-        "nginx", "apache", "lighttpd", "origin", "webfs", "caddy", "varnish", "haproxy", "h2o",
-    ];
+    let products = "nginx apache lighttpd origin webfs caddy varnish haproxy h2o mighttpd2";
+    let products: Vec<&str> = products.split(' ').collect();
     let servers: String = products
         .iter()
         .map(|product| format!("[[server]]\nproduct = \"{product}\"\n"))
