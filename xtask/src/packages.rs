@@ -28,7 +28,6 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("varnish", "varnishd", "a cache under test"),
     ("haproxy", "haproxy", "a proxy under test"),
     ("trafficserver", "traffic_server", "a cache under test"),
-    ("merecat", "merecat", "a server under test"),
     ("mini-httpd", "mini_httpd", "a server under test"),
     ("mighttpd2", "mighty", "a server under test"),
     ("webfs", "webfsd", "a server under test"),
@@ -124,7 +123,7 @@ const UNPACKED: &[(&str, &str, &str)] = &[(
 )];
 
 /// The services that these packages bring.
-const SERVICES: [&str; 18] = [
+const SERVICES: [&str; 17] = [
     "nginx",
     "apache2",
     "lighttpd",
@@ -134,7 +133,6 @@ const SERVICES: [&str; 18] = [
     "varnishncsa",
     "haproxy",
     "trafficserver",
-    "merecat",
     "mini-httpd",
     "nats-server",
     "webfs",

@@ -277,6 +277,10 @@ pub struct Server {
     pub processes_before: Option<Vec<(u32, u64)>>,
     /// The same after it.
     pub processes_after: Option<Vec<(u32, u64)>>,
+    /// What it warned of when it started, before its first trial: the first 20 of such lines. A
+    /// server tells there which settings it did not take as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warned_at_start: Vec<String>,
     /// Lines that its error log gained during the trial, the first 20.
     pub error_log: Vec<String>,
     /// How many it gained in all.

@@ -66,6 +66,7 @@ fn one_server(label: &str, server: &Server, run: &Run) -> String {
             .reloaded
             .map_or_else(String::new, |after| format!("{after} into the window")),
     );
+    fact("warned when it started", server.warned_at_start.join(" | "));
     fact("ended early", server.exit.clone().unwrap_or_default());
     fact("doctor: unknown", unread(&server.doctor_unknown));
     html.push_str("</dl>\n");
@@ -352,8 +353,10 @@ mod tests {
         );
         server.cpus_allowed = Some(vec![1]);
         server.threads = [("0".to_owned(), 4), ("0-1".to_owned(), 2)].into();
+        server.warned_at_start = vec!["asked for 7".to_owned(), "has 6".to_owned()];
         let page = one_server("it", &server, &Run::default());
         for said in [
+            "<dt>warned when it started</dt><dd>asked for 7 | has 6</dd>",
             "<dt>CPUs, read back</dt><dd>1</dd>",
             "<dt>threads, by the CPUs they may use</dt><dd>4 on 0, 2 on 0-1</dd>",
         ] {

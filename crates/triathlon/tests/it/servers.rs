@@ -465,13 +465,6 @@ fn tomcat_by_file_and_servlet() {
 }
 
 #[test]
-fn merecat_is_a_folder() {
-    if need("merecat_is_a_folder", ["merecat"]).is_some() {
-        check_all_of("merecat", &[""], &["static"]);
-    }
-}
-
-#[test]
 fn mini_httpd_is_a_folder() {
     if need("mini_httpd_is_a_folder", ["mini_httpd"]).is_some() {
         check_all_of("mini-httpd", &["access_log = \"on\""], &["static"]);

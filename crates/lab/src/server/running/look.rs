@@ -47,6 +47,9 @@ impl Running {
         self.facts.processes_after = None;
         self.facts.reloaded = None;
         self.facts.exit = None;
+        if let Some(warnings) = self.error_log.warnings_at_start() {
+            self.facts.warned_at_start = warnings;
+        }
         self.error_log.skip();
         access_log::cut(&self.access_log());
         self.facts.client_addresses = None;

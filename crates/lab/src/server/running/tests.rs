@@ -739,6 +739,38 @@ fn a_server_that_lacks_a_worker_is_told_so() {
     assert!(why.contains("it has 2 of 3 processes"), "{why}");
 }
 
+/// Apache runs another number of workers than it is asked for, and says so when it starts.
+#[test]
+fn what_a_server_warns_of_when_it_starts_is_told_in_each_trial() {
+    let Some(apache) = stranger("apache") else {
+        return crate::testing::not_run("Apache is not installed");
+    };
+    let place = place();
+    let mut start = start(&place, &apache, Preset::Stock);
+    start.preset_name = "stock";
+    let directives = [
+        ("ServerLimit", "8192"),
+        ("MaxRequestWorkers", "2048"),
+        ("ThreadsPerChild", "25"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    start.directives = &directives;
+    let mut running = Running::start(&start).unwrap();
+    for _ in 0..2 {
+        running.look_before();
+        let facts = running.look_after();
+        let [warning] = facts.warned_at_start.as_slice() else {
+            panic!("{facts:?}");
+        };
+        assert!(
+            warning.contains("2048") && warning.contains("2025"),
+            "{warning}"
+        );
+        assert_eq!(facts.error_log_lines, 0, "{facts:?}");
+    }
+    running.stop();
+}
+
 #[test]
 fn a_wrong_configuration_is_told_in_the_servers_own_words() {
     for installed in strangers() {
