@@ -22,7 +22,8 @@ use crate::trial::{self, Load, Surroundings, Target, Wanted};
 const LEFT_OUT: [&str; 4] = ["custom", "jetty", "mighttpd2", "tomcat"];
 
 /// The products of this machine that are not this program. Those that are missing are told, as far
-/// as they can be installed: what Debian has no package of is tried where somebody built it.
+/// as all of them can be installed: what Debian has no package of, or none that can be there beside
+/// the others, is tried where somebody has it.
 fn strangers() -> Vec<Installed> {
     let search = Search::of_system(PathBuf::from("/no/triathlon"));
     let mut found = Vec::new();
