@@ -12,7 +12,8 @@
  *
  * It prints its port. Told to end, it prints how many answers it gave, and how long each took, in
  * nanoseconds, a line each: from when the kernel took its request in to just before the answer was
- * handed over. Those of the first WARMUP_MS after the first request are left out of these. */
+ * handed over. The word `first` follows where that was the first answer on its connection. Those of
+ * the first WARMUP_MS after the first request are left out of these. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -40,15 +41,21 @@ static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n123456
 struct held {
   int64_t due, received;
   int fd;
+  /* Whether nothing was asked on its connection before. */
+  unsigned char is_first;
 };
 
 static struct held heap[FILES];
 static int held_count;
 static uint32_t *took;
+/* Which of those are the first of their connections. */
+static unsigned char *firsts;
 static size_t took_count;
 static uint64_t answered;
 /* How many bytes of the blank line that ends a request have come. */
 static unsigned char ending[FILES];
+/* Whether anything was asked on the connection. */
+static unsigned char asked[FILES];
 static volatile sig_atomic_t over;
 /* When each slot has done what it was given. */
 static int64_t done[SLOTS];
@@ -156,6 +163,8 @@ int main(int argc, char **argv) {
   setrlimit(RLIMIT_NOFILE, &files);
   took = malloc(ANSWERS * sizeof *took);
   memset(took, 0, ANSWERS * sizeof *took);
+  firsts = malloc(ANSWERS);
+  memset(firsts, 0, ANSWERS);
   signal(SIGTERM, end);
   signal(SIGALRM, end);
   alarm(900);
@@ -182,7 +191,7 @@ int main(int argc, char **argv) {
         int new;
         while ((new = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
           if (new >= FILES) return 4;
-          ending[new] = 0;
+          ending[new] = asked[new] = 0;
           wanted.data.fd = new;
           epoll_ctl(poll, EPOLL_CTL_ADD, new, &wanted);
         }
@@ -203,7 +212,8 @@ int main(int argc, char **argv) {
           if (stalls) next_stall = counts_from + every / 2;
         }
         if (held_count == FILES) return 5;
-        push((struct held){due(law, received), received, fd});
+        push((struct held){due(law, received), received, fd, !asked[fd]});
+        asked[fd] = 1;
       }
     }
     int64_t time = now();
@@ -216,11 +226,12 @@ int main(int argc, char **argv) {
       /* Of an exchange that its client has given up nothing is known. */
       if (write(one.fd, answer, sizeof answer - 1) < 0) continue;
       answered++;
-      if (one.received >= counts_from && took_count < ANSWERS)
-        took[took_count++] = (uint32_t)(time - one.received);
+      if (one.received < counts_from || took_count == ANSWERS) continue;
+      firsts[took_count] = one.is_first;
+      took[took_count++] = (uint32_t)(time - one.received);
     }
   }
   printf("%llu\n", (unsigned long long)answered);
-  for (size_t i = 0; i < took_count; i++) printf("%u\n", took[i]);
+  for (size_t i = 0; i < took_count; i++) printf("%u%s\n", took[i], firsts[i] ? " first" : "");
   return 0;
 }

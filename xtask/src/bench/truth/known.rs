@@ -65,17 +65,69 @@ impl Known {
         })
     }
 
-    /// Ends it: how many answers it gave, and how long each took, in nanoseconds and in order.
-    pub(super) fn noted(mut self) -> Result<(u64, Vec<u32>)> {
+    /// Ends it: what it noted.
+    pub(super) fn noted(mut self) -> Result<Noted> {
         let pid = self.child.id().to_string();
         let status = Command::new("kill").args(["-TERM", &pid]).status();
         status.context("cannot start kill")?;
         let mut text = String::new();
         self.said.read_to_string(&mut text)?;
+        Noted::read(&text)
+    }
+}
+
+/// What it noted: how many answers it gave, and how long those that count took, in nanoseconds and
+/// in order.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct Noted {
+    pub(super) answered: u64,
+    /// All of them.
+    pub(super) all: Vec<u32>,
+    /// The first of each connection.
+    pub(super) first: Vec<u32>,
+    /// The others.
+    pub(super) later: Vec<u32>,
+}
+
+impl Noted {
+    fn read(text: &str) -> Result<Self> {
         let mut lines = text.lines();
         let answered = lines.next().context("the server told nothing")?.parse()?;
-        let mut times = lines.map(str::parse).collect::<Result<Vec<u32>, _>>()?;
-        times.sort_unstable();
-        Ok((answered, times))
+        let (mut first, mut later): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+        for line in lines {
+            match line.strip_suffix(" first") {
+                Some(time) => first.push(time.parse()?),
+                None => later.push(line.parse()?),
+            }
+        }
+        let mut all = [first.as_slice(), later.as_slice()].concat();
+        for times in [&mut all, &mut first, &mut later] {
+            times.sort_unstable();
+        }
+        Ok(Self {
+            answered,
+            all,
+            first,
+            later,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_noted_is_in_order_and_apart() {
+        let noted = Noted::read("7\n30\n20 first\n10\n40 first\n").unwrap();
+        let expected = Noted {
+            answered: 7,
+            all: vec![10, 20, 30, 40],
+            first: vec![20, 40],
+            later: vec![10, 30],
+        };
+        assert_eq!(noted, expected);
+        assert!(Noted::read("").is_err());
+        assert!(Noted::read("1\n2 last\n").is_err());
     }
 }

@@ -6,8 +6,9 @@ mod queue;
 mod soak;
 
 use anyhow::{Context as _, Result};
+use serde_json::Value;
 
-use self::known::Known;
+use self::known::{Known, Noted};
 pub(super) use self::soak::soak;
 use super::Setting;
 use super::generator::{Ask, Task, number_after, trial_of};
@@ -93,13 +94,27 @@ const WARMUP_MS: u32 = 4_000;
 /// How the generator waits, and what its wake-ups may add, in microseconds.
 const SPINS: [(&str, f64); 2] = [("always", 60.0), ("never", 120.0)];
 
-/// What the generator measured.
-struct Measured {
-    /// The quantiles of response times, in microseconds; none where one is among those that got no
-    /// answer.
-    quantiles: Vec<Option<f64>>,
+/// What the generator measured: the trial that it wrote.
+struct Measured(Value);
+
+/// The response times of all exchanges of the window, where they stand in a trial.
+const RESPONSE_TIME: &str = "/record/response_time";
+
+impl Measured {
     /// Its own verdict: valid, suspect or invalid.
-    verdict: String,
+    fn verdict(&self) -> &str {
+        let status = self.0.pointer("/verdict/status").and_then(Value::as_str);
+        status.unwrap_or_default()
+    }
+
+    /// The quantiles of the times that stand there, in microseconds; none where one is among those
+    /// that got no answer.
+    fn quantiles(&self, times: &str) -> Result<Vec<Option<f64>>> {
+        let found = self.0.pointer(times);
+        let found = found.with_context(|| format!("the trial has no {times}"))?;
+        let quantiles = QUANTILES.iter().map(|(name, ..)| found[*name].as_f64());
+        Ok(quantiles.collect())
+    }
 }
 
 /// What is counted of the runs of a table: all of them, and those that are valid.
@@ -121,8 +136,8 @@ pub(super) fn truth(setting: &Setting) -> Result<()> {
                 let task = task(setting, &server, law.connections, law.rounds);
                 let more = ["-R", &rate, "--spin", spin];
                 let measured = measured(setting, &task, &more)?;
-                print_start(law, percent, spin);
-                tally.compare(&measured, &server.noted()?.1, floor);
+                print_start(law.name, law, percent, spin);
+                tally.compare(&measured, RESPONSE_TIME, &server.noted()?.all, floor)?;
             }
         }
     }
@@ -145,9 +160,9 @@ fn begin() {
 }
 
 /// Prints what a row is about.
-fn print_start(law: &Law, percent: u32, spin: &str) {
+fn print_start(about: &str, law: &Law, percent: u32, spin: &str) {
     let share = format!("{percent} % of {:.0}", law.capacity());
-    print!("  {:<28} {share:>14} {spin:>7}", law.name);
+    print!("  {about:<28} {share:>14} {spin:>7}");
 }
 
 /// How users ask: the two requests of a visit, and how long they wait between and behind them.
@@ -198,13 +213,74 @@ impl Visit {
             false => (rate / 100.0).clamp(1.0, 10_000.0) as u32,
         }
     }
+
+    /// Where their connections come from. Each of those who come leaves a port that cannot be used
+    /// again for a while: of one address there would soon be none left.
+    const fn sources(&self) -> &'static [&'static str] {
+        match self.comes {
+            true => &["--interface", "127.2.0.0/20"],
+            false => &[],
+        }
+    }
+
+    /// What is held against what the server `noted`.
+    ///
+    /// Who stays has a connection before the window begins. Who comes makes one first, and what it
+    /// asks first is due before that: the server knows of it when it was sent, and not before. What
+    /// it asks after that is due when it has a connection.
+    fn compared<'a>(&self, law: &Law, noted: &'a Noted) -> Vec<Compared<'a>> {
+        if !self.comes {
+            return vec![Compared {
+                name: law.name,
+                times: RESPONSE_TIME,
+                noted: &noted.all,
+                is_alike: true,
+            }];
+        }
+        vec![
+            Compared {
+                name: "first request, from sent",
+                times: "/record/classes/0/service_time",
+                noted: &noted.first,
+                is_alike: true,
+            },
+            Compared {
+                name: "the same, from due",
+                times: "/record/classes/0/response_time",
+                noted: &noted.first,
+                is_alike: false,
+            },
+            Compared {
+                name: "second request, from due",
+                times: "/record/classes/1/response_time",
+                noted: &noted.later,
+                is_alike: true,
+            },
+        ]
+    }
+}
+
+/// Times of a trial and those that the server noted of the same exchanges.
+struct Compared<'a> {
+    /// What the row is called.
+    name: &'static str,
+    /// Where the times stand in a trial.
+    times: &'static str,
+    noted: &'a [u32],
+    /// Whether both are from a request to its answer, so that they should be the same; else it is
+    /// told how much is in one that is not in the other.
+    is_alike: bool,
 }
 
 /// Users who follow a script and ask for shares of what the server gives: as many as that takes, or
-/// as come for a visit. Whoever comes makes a connection first, of which the server does not know.
+/// as come for a visit.
 pub(super) fn users(setting: &Setting) -> Result<()> {
     let program = known::compile(&setting.site)?;
     begin();
+    println!(
+        "  of users who come only like is compared with like: the connection that each makes first \
+         is in its first\n  response time, and unknown to the server, so that row has no limits"
+    );
     let mut tally = Tally::default();
     let law = &LAWS[1];
     for visit in &VISITS {
@@ -215,9 +291,19 @@ pub(super) fn users(setting: &Setting) -> Result<()> {
             for (spin, floor) in SPINS {
                 let server = Known::start(&program, setting.server_cpu, &law.arguments())?;
                 let task = task(setting, &server, visit.users(rate, law), law.rounds);
-                let measured = measured(setting, &task, &["--script", &script, "--spin", spin])?;
-                print_start(law, percent, spin);
-                tally.compare(&measured, &server.noted()?.1, floor);
+                let said = ["--script", &script, "--spin", spin];
+                let more = [&said[..], visit.sources()].concat();
+                let measured = measured(setting, &task, &more)?;
+                let noted = server.noted()?;
+                for one in visit.compared(law, &noted) {
+                    print_start(one.name, law, percent, spin);
+                    if one.is_alike {
+                        tally.compare(&measured, one.times, one.noted, floor)?;
+                    } else {
+                        let mut nobodys = Tally::default();
+                        nobodys.compare(&measured, one.times, one.noted, f64::INFINITY)?;
+                    }
+                }
             }
         }
     }
@@ -243,20 +329,8 @@ fn task<'a>(setting: &Setting, server: &Known, connections: u32, rounds: u32) ->
 fn measured(setting: &Setting, task: &Task<'_>, more: &[&str]) -> Result<Measured> {
     let cpus = ["--cpus", &task.cpu.to_string()];
     let trial = trial_of(&setting.programs, task, &cpus, more)?;
-    let times = trial
-        .find("\"achieved_rate\"")
-        .and_then(|from| trial[from..].split_once("\"response_time\":"));
-    let (_, times) = times.context("the trial has no response times")?;
-    let of = |(name, ..): &(&str, f64, f64)| number_after(times, &[&format!("\"{name}\":")]);
-    let quantiles = QUANTILES.iter().map(of).collect();
-    let status = trial
-        .split_once("\"verdict\"")
-        .and_then(|(_, verdict)| verdict.split_once("\"status\":"));
-    let (_, status) = status.context("the trial has no verdict")?;
-    Ok(Measured {
-        quantiles,
-        verdict: status.split('"').nth(1).unwrap_or_default().to_owned(),
-    })
+    let trial = serde_json::from_str(&trial).context("the trial is no JSON")?;
+    Ok(Measured(trial))
 }
 
 impl Tally {
@@ -270,15 +344,19 @@ impl Tally {
         );
     }
 
-    /// Prints one run: its measured quantiles against what the server `noted`, in nanoseconds and
-    /// in order.
-    fn compare(&mut self, measured: &Measured, noted: &[u32], floor: f64) {
-        let counted = if measured.verdict == "valid" {
-            0..2
-        } else {
-            0..1
-        };
-        for (&(_, share, relative), measured) in QUANTILES.iter().zip(&measured.quantiles) {
+    /// Prints the times of one run that stand there: their quantiles against what the server
+    /// `noted`, in nanoseconds and in order.
+    fn compare(
+        &mut self,
+        measured: &Measured,
+        times: &str,
+        noted: &[u32],
+        floor: f64,
+    ) -> Result<()> {
+        let verdict = measured.verdict();
+        let counted = if verdict == "valid" { 0..2 } else { 0..1 };
+        let quantiles = measured.quantiles(times)?;
+        for (&(_, share, relative), measured) in QUANTILES.iter().zip(&quantiles) {
             let truth = f64::from(quantile(noted, share)) / 1e3;
             let Some(measured) = measured else {
                 print!(" {:>20}", format!("{truth:.0} no answer "));
@@ -293,7 +371,8 @@ impl Tally {
                 self.beyond[which] += u32::from(is_beyond);
             }
         }
-        println!("  {}", measured.verdict);
+        println!("  {verdict}");
+        Ok(())
     }
 }
 
@@ -370,5 +449,39 @@ mod tests {
         check(1.0, 1_000);
         assert_eq!(quantile(&[7], 0.001), 7);
         assert_eq!(quantile(&[], 0.5), 0);
+    }
+
+    #[test]
+    fn times_are_read_where_they_stand() {
+        let trial = r#"{"verdict":{"status":"suspect"},"record":{"response_time":{"p50":1.5},
+            "classes":[{"service_time":{"p50":2.5,"p90":3.0,"p99":null}}]}}"#;
+        let measured = Measured(serde_json::from_str(trial).unwrap());
+        assert_eq!(measured.verdict(), "suspect");
+        let read = |times| format!("{:?}", measured.quantiles(times).unwrap());
+        assert_eq!(read(RESPONSE_TIME), "[Some(1.5), None, None, None]");
+        let first = "/record/classes/0/service_time";
+        assert_eq!(read(first), "[Some(2.5), Some(3.0), None, None]");
+        assert!(measured.quantiles("/record/classes/1/service_time").is_err());
+    }
+
+    #[test]
+    fn what_is_limited_is_like_what_the_server_noted() {
+        let noted = Noted {
+            answered: 3,
+            all: vec![1, 2, 3],
+            first: vec![1],
+            later: vec![2, 3],
+        };
+        let compared = |visit: &Visit| -> Vec<(&str, usize)> {
+            let all = visit.compared(&LAWS[1], &noted);
+            let alike = all.iter().filter(|one| one.is_alike);
+            alike.map(|one| (one.times, one.noted.len())).collect()
+        };
+        assert_eq!(compared(&VISITS[0]), [(RESPONSE_TIME, 3)]);
+        let of_each = [
+            ("/record/classes/0/service_time", 1),
+            ("/record/classes/1/response_time", 2),
+        ];
+        assert_eq!(compared(&VISITS[1]), of_each);
     }
 }

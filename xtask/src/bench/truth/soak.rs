@@ -42,7 +42,7 @@ pub(in crate::bench) fn soak(setting: &Setting) -> Result<()> {
         number_after(record, &[&key, "\"ok\":"]).unwrap_or(0.0)
     });
     let right: f64 = right.iter().sum();
-    let (answered, _) = server.noted()?;
+    let answered = server.noted()?.answered;
     println!("  right answers of all phases {right:.0}, answers of the server {answered}");
     // At the end the record is put together, which takes memory of its own.
     let window = SETTLED..f64::from(seconds);
