@@ -9,6 +9,8 @@
 //! Cost: a copy of each answer. QUIC keeps some 10 KiB for an idle connection.
 
 mod peer;
+#[cfg(test)]
+mod raw;
 mod request;
 mod stream;
 

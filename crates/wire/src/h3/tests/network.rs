@@ -222,6 +222,17 @@ impl World {
         self.server = Server::seeded(&self.acceptor, self.limits, 2, None).unwrap();
     }
 
+    /// The same, and that server lets nobody begin a request before [`World::allow`].
+    pub(super) fn replace_server_by_reserved(&mut self) {
+        self.acceptor = acceptor(&self.identity, true);
+        self.server = Server::reserved(&self.acceptor, self.limits, 2);
+    }
+
+    /// The server lets its clients begin so many requests at once from now on.
+    pub(super) fn allow(&mut self, streams: u32) {
+        self.server.allow(self.now, streams, &mut self.site);
+    }
+
     /// What handshakes came to.
     pub(super) fn tell_tls(&self) -> TlsRecord {
         Connection::tell(&self.shared).unwrap()

@@ -5,7 +5,7 @@ use model::tls::{HandshakeKind, HandshakeMix};
 use model::{Mark, Span};
 
 use super::network::{Beginning, FINE, Weather, World};
-use crate::client::Client as _;
+use crate::client::{Client as _, StreamId};
 use crate::testing::LIMITS;
 
 const EAGER: HandshakeMix = HandshakeMix {
@@ -115,6 +115,37 @@ fn what_is_refused_early_is_asked_again() {
     }
     assert!(world.run(|world| world.log.ended.len() == 6));
     assert_eq!(world.log.ended, [Ok((200, 5)); 6]);
+}
+
+/// What the server did not take early is asked again as soon as it allows a stream; but not what
+/// nobody waits for any more by then.
+#[test]
+fn what_is_cancelled_before_it_can_be_asked_again_is_not() {
+    for is_cancelled in [false, true] {
+        let mut world = begun(Some(EAGER), true);
+        world.replace_server_by_reserved();
+        world.reconnect();
+        world.ask("GET", "/stale", None);
+        assert!(world.run(|world| world.client.is_established()));
+        assert_eq!(early(&world), (0, 1, 1));
+        world.pass(Span::from_ms(100));
+        assert_eq!(world.site.asked, ["GET /a"], "there is no stream yet");
+        if is_cancelled {
+            assert!(world.client.cancel(StreamId(0)));
+        }
+        world.allow(2);
+        world.ask("GET", "/b", None);
+        let (answers, asked) = match is_cancelled {
+            true => (1, &["GET /a", "GET /b"][..]),
+            false => (2, &["GET /a", "GET /stale", "GET /b"][..]),
+        };
+        let is_over = |world: &World| world.log.ended.len() == answers;
+        assert!(world.run(is_over), "{:?} {:?}", world.log.ended, world.error);
+        world.pass(Span::from_ms(100));
+        assert_eq!(world.log.ended, vec![Ok((200, 5)); answers]);
+        assert_eq!(world.site.asked, asked);
+        assert_eq!(world.error, None);
+    }
 }
 
 #[test]
