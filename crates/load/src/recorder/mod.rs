@@ -247,6 +247,12 @@ impl Recorder {
         tally.followed += u64::from(is_followed);
     }
 
+    /// The exchange that has just ended, due at `due`, was cancelled alone.
+    #[cold]
+    pub fn cancelled(&mut self, due: Instant) {
+        self.tally_of_end(self.is_in_window(due)).cancelled += 1;
+    }
+
     /// An answer announced at `at` that its connection closes, though we had not asked.
     pub fn announce_close(&mut self, at: Instant) {
         self.tally_at(at).close_announced += 1;

@@ -60,6 +60,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             *flight = None;
             open.in_flight -= 1;
             end(&mut self.recorder, &mut self.hooks, place, &late.end(now));
+            self.recorder.cancelled(late.due);
             self.last_end = now;
         }
         if was_full && open.client.free() > 0 {

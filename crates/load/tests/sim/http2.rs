@@ -329,6 +329,7 @@ fn a_stream_that_times_out_costs_no_other() {
                 check(&record, &[(Outcome::Ok, 99), (Outcome::Timeout, 1)]);
                 let counts = all(&record).connections;
                 assert_eq!((counts.established, counts.broken), (1, 0), "{counts:?}");
+                assert_eq!(all(&record).cancelled, 1);
                 assert_eq!(codes.load(Ordering::Relaxed), 8, "CANCEL, once");
             }
         }
@@ -348,6 +349,7 @@ fn streams_that_time_out_leave_their_places() {
             });
             let record = simulate(file, 4, server);
             check(&record, &[(Outcome::Ok, 90), (Outcome::Timeout, 10)]);
+            assert_eq!(all(&record).cancelled, 10);
             let counts = all(&record).connections;
             assert_eq!((counts.established, counts.broken), (1, 0), "{counts:?}");
         }
@@ -377,6 +379,7 @@ fn a_connection_on_which_nothing_is_heard_is_closed() {
         assert_eq!(outcomes[Outcome::Read], 1, "{outcomes:?}");
         let counts = all(&record).connections;
         assert_eq!((counts.established, counts.broken), (1, 1), "{counts:?}");
+        assert_eq!(all(&record).cancelled, 1, "the others went with the connection");
     });
 }
 

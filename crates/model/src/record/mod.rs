@@ -100,6 +100,9 @@ pub struct Tally {
     /// Of those, how many were followed: their exchanges went on.
     #[serde(default, skip_serializing_if = "is_none")]
     pub followed: u64,
+    /// Of the timeouts, those whose stream was cancelled alone: the connection went on.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cancelled: u64,
     /// Open loop: what passed in this phase, whenever it was due. In a closed loop an exchange is
     /// of the phase in which it ended, so that the counts above say it already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,6 +182,7 @@ impl Tally {
         self.close_announced += other.close_announced;
         self.redirects += other.redirects;
         self.followed += other.followed;
+        self.cancelled += other.cancelled;
         if let Some(passed) = &other.passed {
             self.passed.get_or_insert_default().merge(passed);
         }

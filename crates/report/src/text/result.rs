@@ -329,6 +329,12 @@ fn failures(trial: &Trial, style: Style) -> String {
             let each: Vec<String> = each.collect();
             text.push_str(&format!("; by status: {}", each.join(", ")));
         }
+        if outcome == Outcome::Timeout && record.total.cancelled > 0 {
+            text.push_str(&format!(
+                "; {} cancelled alone, so that the connection went on",
+                words::count(record.total.cancelled)
+            ));
+        }
         out.push_str(&style.labelled(outcome.name(), &text));
     }
     out

@@ -404,6 +404,26 @@ fn a_verdict_alone() {
     check("judged", &judged("trial.json", &trial.verdict, PLAIN));
 }
 
+/// How many timeouts cost no connection stands where they are told, if there were any.
+#[test]
+fn timeouts_that_were_cancelled_alone() {
+    let told = |cancelled| {
+        let change = |trial: &mut Trial| {
+            trial.plan.protocol = Protocol::Http2;
+            let total = &mut trial.record.total;
+            total.outcomes[Outcome::Ok] -= 1_400;
+            total.outcomes[Outcome::Timeout] = 1_400;
+            total.cancelled = cancelled;
+        };
+        let text = super::trial(&judged_trial(change, fixture::closed()), PLAIN);
+        let line = text.lines().find(|line| line.starts_with("timeout "));
+        line.expect("timeouts are told").to_owned()
+    };
+    assert_eq!(told(0), "timeout     1,400");
+    let some = "timeout     1,400; 1,380 cancelled alone, so that the connection went on";
+    assert_eq!(told(1_380), some);
+}
+
 #[test]
 fn an_experiment() {
     let mut trials = Heat {
