@@ -71,9 +71,9 @@ impl Hooks {
             .map_or(0, |sessions| sessions.longest)
     }
 
-    /// Whether requests are written, or led elsewhere, by somebody who is no author.
-    pub(crate) fn writes(&self) -> bool {
-        self.sessions.is_some() || self.follower.is_some()
+    /// Whether redirects are followed.
+    pub(crate) const fn follows(&self) -> bool {
+        self.follower.is_some()
     }
 
     /// What an author asks in `place`, if one makes the requests.

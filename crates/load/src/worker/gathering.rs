@@ -21,12 +21,12 @@ pub(super) struct Gathered {
     bytes: Vec<u8>,
     /// The exchanges whose first byte is among them.
     starts: Vec<StreamId>,
-    /// The longest request of the plan.
+    /// The longest that a request can be: one of the plan, or what a user fills in.
     longest: usize,
 }
 
 impl Gathered {
-    /// For connections with so many exchanges under way, and requests of the plan up to so long.
+    /// For connections with so many exchanges under way, and requests up to so long.
     pub(super) fn new(capacity: u32, longest: usize) -> Box<Self> {
         Box::new(Self {
             held: None,
@@ -90,12 +90,17 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         else {
             return;
         };
-        let asks = self.hooks.as_ref().and_then(|hooks| hooks.asked(place));
-        let bytes = asks.unwrap_or_else(|| self.requests.named(request).h1_bytes());
+        self.out.clear();
+        let users = self.users.as_ref();
+        let round = || users.map_or(0, |users| users.round(place));
+        let hooks = self.hooks.as_mut();
+        let bytes = hooks.and_then(|hooks| hooks.bytes(place, request, round, &mut self.out));
+        let bytes = bytes.unwrap_or_else(|| self.requests.named(request).h1_bytes());
         debug_assert!(
             starts.is_some(),
             "each request of HTTP/1.1 begins an exchange"
         );
+        debug_assert!(bytes.len() <= next, "there is room for the longest");
         if let Some(gathered) = &mut self.gathered {
             gathered.bytes.extend_from_slice(bytes);
             gathered.starts.extend(starts);

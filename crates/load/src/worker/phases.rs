@@ -73,8 +73,9 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let connections = pool.connections as usize;
         let exchanges = connections * pool.capacity as usize;
         let is_plain = !C::GATHERS && !C::HANDSHAKES && slow.is_none();
-        let gathers = is_plain && pool.capacity > 1 && !hooks.as_deref().is_some_and(Hooks::writes);
+        let gathers = is_plain && pool.capacity > 1 && !hooks.as_deref().is_some_and(Hooks::follows);
         let longest_fixed = requests.all().map(|one| one.h1_bytes().len()).max();
+        let longest_of_all = longest.max(longest_fixed.unwrap_or(0));
         let stored = requests.all();
         let stored = stored.map(|request| reactor.store(request.h1_bytes().to_vec()));
         Self {
@@ -87,7 +88,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
             backlog_at_start: 0,
             unstamped: Vec::with_capacity(connections + exchanges),
             gathering: Vec::with_capacity(if C::GATHERS { connections } else { 0 }),
-            gathered: gathers.then(|| Gathered::new(pool.capacity, longest_fixed.unwrap_or(0))),
+            gathered: gathers.then(|| Gathered::new(pool.capacity, longest_of_all)),
             stalled: VecDeque::with_capacity(connections),
             // One of each user, and where there are several servers, one of each connection.
             to_share: Vec::with_capacity(users.as_ref().map_or(0, |_| connections)),

@@ -1,6 +1,7 @@
 //! Users who ask for several things together, as browsers ask for the parts of a page.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use load::expectation::Expectation;
 use load::reference::Findings;
@@ -92,6 +93,66 @@ fn one_connection_carries_as_many_as_it_can() {
     });
 }
 
+/// Parts that a user fills in go out together as those do whose bytes are fixed, as far as the
+/// longest that they can be finds room in one send.
+#[test]
+fn parts_that_are_filled_in_are_sent_together() {
+    where_kernels_never_fail(|| {
+        // A value in a target may be three times as long as it is by itself.
+        let cases = [
+            (1, 20..=20),
+            (400, 20..=20),
+            (1_000, 21..=49),
+            (1_400, 50..=50),
+        ];
+        for (length, arrivals) in cases {
+            let (short, long) = ("s".repeat(length / 2 + 1), "l".repeat(length));
+            let steps = format!(
+                "[variables]
+                number = {{ counter = 7 }}
+                text = {{ list = ['{short}', '{long}'] }}
+                [[step]]
+                get = '/front?${{number}}'
+                [[step]]
+                parts = [
+                    {{ get = '/a?${{number}}=${{text}}' }},
+                    {{ get = '/b' }},
+                    {{ get = '/c?${{text}}' }},
+                    {{ get = '/d?${{number}}' }},
+                ]"
+            );
+            let plan = PlanFile {
+                pipeline: 8,
+                ..seated(&steps, count(1, 50))
+            };
+            let (server, heard) = listening(|_| HELLO.to_owned());
+            let seen = server.counts();
+            let record = simulate(plan, server);
+            let examples = &record.examples;
+            assert_eq!(record.total.outcomes[Outcome::Ok], 50, "{examples:?}");
+            let heard: Vec<String> = heard.try_iter().collect();
+            let target = |request: &String| request.split(' ').nth(1).map(str::to_owned);
+            let targets: Vec<String> = heard.iter().filter_map(target).collect();
+            let expected = (0..10).flat_map(|round| {
+                let (number, text) = (7 + round, if round % 2 == 0 { &short } else { &long });
+                let first = format!("/front?{number}");
+                let parts = [
+                    format!("/a?{number}={text}"),
+                    "/b".to_owned(),
+                    format!("/c?{text}"),
+                    format!("/d?{number}"),
+                ];
+                [vec![first], parts.to_vec()].concat()
+            });
+            assert_eq!(targets, expected.collect::<Vec<String>>());
+            let came = seen.arrivals.load(Ordering::Relaxed);
+            assert!(arrivals.contains(&came), "{came} of {length}");
+            let bytes = seen.bytes.load(Ordering::Relaxed);
+            assert_eq!(all(&record).bytes_sent.count(), bytes);
+        }
+    });
+}
+
 /// A server that closes each connection, or leaves requests unanswered, loses no part, and nobody
 /// goes on before the last one.
 #[test]
@@ -122,9 +183,12 @@ fn a_page_is_whole_whatever_becomes_of_connections() {
 }
 
 /// Late, partial and unwilling kernels: each request ends once, a count is exact, and between two
-/// pages no part comes twice.
+/// pages no part comes twice, whether its bytes are fixed or filled in.
 #[test]
 fn each_part_ends_once_on_any_kernel() {
+    let known = "user_connections = 3\n[variables]\nname = { counter = 1 }\n";
+    let filled_in = PAGE.replace("user_connections = 3", known);
+    let filled_in = filled_in.replace("' }", "?${name}' }");
     for seed in 0..300 {
         let (server, heard) = hearing(move |number| match (seed + number) % 13 {
             1 => None,
@@ -133,6 +197,7 @@ fn each_part_ends_once_on_any_kernel() {
             _ => Some(Reply::new(HELLO)),
         });
         let users = 1 + u32::try_from(seed % 4).unwrap();
+        let page: &str = if seed % 5 < 2 { PAGE } else { &filled_in };
         let plan = PlanFile {
             seed,
             timeout: ms(20),
@@ -142,7 +207,7 @@ fn each_part_ends_once_on_any_kernel() {
                 0 => Stop::Count(1 + seed),
                 _ => Stop::DurationNs(ms(100)),
             },
-            ..seated(PAGE, closed(users, s(1)))
+            ..seated(page, closed(users, s(1)))
         };
         let asked = plan.clone();
         // What could not be sent is over, and no server heard of it.
