@@ -77,8 +77,10 @@ impl Mix {
     }
 }
 
-/// One request in the two forms in which it is sent.
+/// One request in the two forms in which it is sent. Where there are many, each exchange finds
+/// another one: it is two lines of a cache.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Class {
     /// As it is sent while the connection is to be kept.
     keep: Request,
@@ -88,6 +90,8 @@ struct Class {
     expectation: Expectation,
     begun: u64,
 }
+
+const _: () = assert!(size_of::<Class>() <= 128);
 
 impl Requests {
     /// Compiles the requests of `plan`, whose answers are held against `expectations`. `stream`

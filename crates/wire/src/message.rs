@@ -12,19 +12,26 @@ use crate::h3;
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct RequestId(pub u16);
 
-/// One request, compiled to the bytes of every protocol before the run.
+/// One request, compiled to the bytes of every protocol before the run. Of many there are, little
+/// is to be touched where one begins: what all protocols ask of it is here, the bytes elsewhere.
 #[derive(Clone, Debug)]
 pub struct Request {
+    forms: Box<Forms>,
     id: RequestId,
-    /// The whole message as HTTP/1.1 sends it.
-    h1: Vec<u8>,
     is_head: bool,
     closes: bool,
     /// In which place the heads of its answers are remembered, modulo what is kept.
     heads: u8,
-    /// As HTTP/2 sends it; empty where nobody does.
+}
+
+/// A request as each protocol sends it.
+#[derive(Clone, Debug)]
+struct Forms {
+    /// The whole message in HTTP/1.1.
+    h1: Vec<u8>,
+    /// Empty where nobody speaks it.
     h2: h2::client::Encoded,
-    /// As HTTP/3 sends it; the same.
+    /// The same.
     h3: h3::client::Encoded,
 }
 
@@ -46,14 +53,17 @@ pub struct RequestParts<'a> {
 impl Request {
     /// Compiles `parts`; `closes` asks the server to close the connection after its answer.
     pub fn compile(id: RequestId, parts: &RequestParts<'_>, closes: bool) -> Self {
-        Self {
-            id,
+        let forms = Forms {
             h1: h1::encode::request(parts, closes),
+            h2: h2::client::Encoded::default(),
+            h3: h3::client::Encoded::default(),
+        };
+        Self {
+            forms: Box::new(forms),
+            id,
             is_head: parts.method == "HEAD",
             closes,
             heads: id.0.to_le_bytes()[0],
-            h2: h2::client::Encoded::default(),
-            h3: h3::client::Encoded::default(),
         }
     }
 
@@ -75,35 +85,31 @@ impl Request {
 
     /// The same, to be sent in HTTP/2 as `encoded`.
     #[must_use]
-    pub fn with_h2(self, encoded: h2::client::Encoded) -> Self {
-        Self {
-            h2: encoded,
-            ..self
-        }
+    pub fn with_h2(mut self, encoded: h2::client::Encoded) -> Self {
+        self.forms.h2 = encoded;
+        self
     }
 
     /// The same, to be sent in HTTP/3 as `encoded`.
     #[must_use]
-    pub fn with_h3(self, encoded: h3::client::Encoded) -> Self {
-        Self {
-            h3: encoded,
-            ..self
-        }
+    pub fn with_h3(mut self, encoded: h3::client::Encoded) -> Self {
+        self.forms.h3 = encoded;
+        self
     }
 
     /// As HTTP/3 sends it.
     pub const fn h3(&self) -> &h3::client::Encoded {
-        &self.h3
+        &self.forms.h3
     }
 
     /// As HTTP/2 sends it.
     pub const fn h2(&self) -> &h2::client::Encoded {
-        &self.h2
+        &self.forms.h2
     }
 
     /// The whole message as HTTP/1.1 sends it.
     pub fn h1_bytes(&self) -> &[u8] {
-        &self.h1
+        &self.forms.h1
     }
 
     /// Its name.

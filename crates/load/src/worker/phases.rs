@@ -10,7 +10,7 @@ use model::quic::QuicRecord;
 use model::record::Record;
 use model::tls::TlsRecord;
 use model::units::{Instant, Span};
-use sys::reactor::Reactor;
+use sys::reactor::{Reactor, Stored};
 use wire::Client;
 
 use super::{Backlog, Gathered, Nap, Renewal, Share, Slowness, Split, TURN, Worker};
@@ -76,10 +76,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let gathers = is_plain && pool.capacity > 1 && !hooks.as_deref().is_some_and(Hooks::follows);
         let longest_fixed = requests.all().map(|one| one.h1_bytes().len()).max();
         let longest_of_all = longest.max(longest_fixed.unwrap_or(0));
-        let stored = requests.all();
-        let stored = stored.map(|request| reactor.store(request.h1_bytes().to_vec()));
         Self {
-            stored: stored.collect(),
+            stored: store(&mut reactor, &requests),
             names,
             // Each exchange under way may come back.
             again: VecDeque::with_capacity(exchanges),
@@ -392,4 +390,18 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         }
         record
     }
+}
+
+/// The bytes of each request, by its id, where `reactor` keeps them. Those that are sent most are
+/// stored first, one behind the other: so a cache holds more of them.
+fn store<R: Reactor>(reactor: &mut R, requests: &Requests) -> Box<[Stored]> {
+    let mut those = |closes: bool| -> Vec<Stored> {
+        let those = requests.all().filter(|one| one.closes() == closes);
+        those
+            .map(|one| reactor.store(one.h1_bytes().to_vec()))
+            .collect()
+    };
+    let (keep, last) = (those(false), those(true));
+    let both = keep.into_iter().zip(last);
+    both.flat_map(|(keep, last)| [keep, last]).collect()
 }
