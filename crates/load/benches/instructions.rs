@@ -14,6 +14,7 @@ use load::reference::Findings;
 use model::fixture;
 use model::plan::{Arrivals, Plan, PlanFile, Protocol, Stop};
 use model::record::{Record, Tally};
+use model::request::RequestFile;
 use model::units::{Instant, Rate, Span};
 use sys::reactor::sim::{Reply, Service, Sim, SimServer};
 use sys::reactor::{Reactor as _, Settings};
@@ -50,6 +51,9 @@ const SCENARIOS: &[Scenario] = &[
     ("worker and simulated network, open loop", |count| {
         let rate_per_1000_s = Rate::per_second(10_000);
         worker(count, Arrivals::Poisson { rate_per_1000_s }, 64);
+    }),
+    ("worker with 1,000 URLs, closed loop", |count| {
+        urls(count, 1_000);
     }),
     ("worker with 15,000 connections, closed loop", |count| {
         worker(count, Arrivals::Closed, 15_000);
@@ -196,6 +200,16 @@ fn findings(plan: &PlanFile) -> Findings {
 
 fn worker(count: u64, arrivals: Arrivals, connections: u32) {
     let record = run(plan(count, arrivals, connections));
+    assert_eq!(record.total.outcomes.total(), count, "all were made");
+}
+
+/// Connections that ask for so many URLs.
+fn urls(count: u64, urls: u64) {
+    let request = |number| RequestFile::get(format!("http://sim/item/{number}"));
+    let record = run(PlanFile {
+        requests: (0..urls).map(request).collect(),
+        ..plan(count, Arrivals::Closed, 64)
+    });
     assert_eq!(record.total.outcomes.total(), count, "all were made");
 }
 
