@@ -91,6 +91,8 @@ pub struct Digest {
     pub phases: Phases,
     /// Exchanges by how they ended.
     pub outcomes: OutcomeCounts,
+    /// Of the timeouts, those that cost no connection.
+    pub cancelled: u64,
     /// Answers with a status that is not the expected one, by their status.
     pub wrong_statuses: BTreeMap<u16, u64>,
     /// The first example of each way to fail.
@@ -222,6 +224,7 @@ impl Digest {
             response: quantiles(&trial.response_time(), trial.plan.timeout),
             phases: phases(trial),
             outcomes: record.total.outcomes,
+            cancelled: record.total.cancelled,
             wrong_statuses: record.wrong_statuses.clone(),
             examples: record.examples.clone(),
             checked: checked(trial),

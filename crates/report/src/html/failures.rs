@@ -129,12 +129,22 @@ fn rows(table: &mut Table, workload: &str, cell: &Cell<'_>) {
     }
 }
 
-/// The outcome; of wrong statuses each, with how many answers had it.
+/// The outcome; of wrong statuses each, with how many answers had it; of timeouts, how many cost no
+/// connection.
 fn named(outcome: Outcome, cell: &Cell<'_>) -> String {
     let name = escape(outcome.name());
-    if outcome != Outcome::Status {
-        return name;
+    let told = match outcome {
+        Outcome::Status => statuses(cell),
+        Outcome::Timeout => cancelled(cell),
+        _ => String::new(),
+    };
+    match told.is_empty() {
+        true => name,
+        false => format!("{name} <small>{told}</small>"),
     }
+}
+
+fn statuses(cell: &Cell<'_>) -> String {
     let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
     for (status, count) in cell.rounds.iter().flat_map(|one| &one.wrong_statuses) {
         *statuses.entry(*status).or_default() += count;
@@ -142,9 +152,14 @@ fn named(outcome: Outcome, cell: &Cell<'_>) -> String {
     let each = statuses.into_iter();
     let each = each.map(|(status, count)| format!("{status}: {}", number::count(count)));
     let each: Vec<String> = each.collect();
-    match each.is_empty() {
-        true => name,
-        false => format!("{name} <small>{}</small>", each.join(", ")),
+    each.join(", ")
+}
+
+fn cancelled(cell: &Cell<'_>) -> String {
+    let count: u64 = cell.rounds.iter().map(|one| one.cancelled).sum();
+    match count {
+        0 => String::new(),
+        count => format!("cancelled alone: {}", number::count(count)),
     }
 }
 

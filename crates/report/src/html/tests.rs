@@ -444,6 +444,22 @@ fn wrong_statuses_are_told_one_by_one() {
     assert!(page.contains(told), "{page}");
 }
 
+/// How many timeouts cost no connection is told, over all rounds, if any did.
+#[test]
+fn timeouts_that_were_cancelled_alone_are_told() {
+    let page = |cancelled| {
+        let mut trials = judged(Heat::of_one("nginx", 2).trials());
+        for trial in &mut trials {
+            trial.record.total.outcomes[model::Outcome::Timeout] = 600;
+            trial.record.total.cancelled = cancelled;
+        }
+        bare(&run_of(&trials))
+    };
+    assert!(!page(0).contains("cancelled alone"));
+    let (page, told) = (page(550), "timeout <small>cancelled alone: 1,100</small>");
+    assert!(page.contains(told), "{page}");
+}
+
 #[test]
 fn text_is_never_markup() {
     let check = |text: &str, expected: &str| assert_eq!(escape(text), expected, "{text:?}");
