@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use model::plan::{Plan, PlanFile, Spin, Stop};
 use sys::reactor::Reactor;
+use wire::tls::{Connector, Tls};
 
 use crate::author::{Failure, Seat};
 use crate::coming::Coming;
@@ -76,6 +77,20 @@ pub fn http2_worker<R: Reactor>(
     let told = (progress, stop);
     let speak = vec![Http2InClear; findings.targets.len()];
     worker_in(&speak, plan, findings, index, reactor, told, None)
+}
+
+/// The same with HTTP/1.1 inside TLS, as one connector for each server makes it.
+pub fn tls_worker<R: Reactor>(
+    connectors: &[Connector],
+    plan: &Plan,
+    findings: &Findings,
+    index: u32,
+    reactor: R,
+    progress: Arc<Progress>,
+    stop: Arc<AtomicBool>,
+) -> Worker<Tls<wire::h1::client::Connection>, R> {
+    let told = (progress, stop);
+    worker_in(connectors, plan, findings, index, reactor, told, None)
 }
 
 /// The same, whatever connections speak to each of the servers.

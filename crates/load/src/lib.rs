@@ -43,7 +43,8 @@ mod wheel;
 pub mod worker;
 
 pub use assembly::{
-    http2_worker as http2_worker_of, led_worker as led_worker_of, worker as worker_of,
+    http2_worker as http2_worker_of, led_worker as led_worker_of, tls_worker as tls_worker_of,
+    worker as worker_of,
 };
 pub use limits::{files_beside, workers_needed};
 pub use parts::{divide, run_divided};

@@ -340,6 +340,13 @@ pub trait Client: Sized {
         &[]
     }
 
+    /// How many bytes more than its message a request takes at most that has just begun, if it
+    /// alone is what goes out next; none: something else goes out before it, or with it.
+    #[inline]
+    fn adds(&self) -> Option<usize> {
+        Some(0)
+    }
+
     /// When the protocol itself wants to be woken.
     fn poll_timeout(&self) -> Option<Instant>;
 

@@ -2,7 +2,7 @@
 //!
 //! HTTP/2 and HTTP/3 gather by themselves what begins in a turn. HTTP/1.1 has one request to send
 //! at a time: where a connection may have several under way, those that begin without anything
-//! between them are gathered here.
+//! between them are gathered here, in clear or as TLS writes them.
 
 use model::units::Instant;
 use sys::reactor::{Handed, Key, Reactor, Transmit};
@@ -74,37 +74,39 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let (Some(gathered), Some(open)) = (&self.gathered, self.pool.open(place)) else {
             return;
         };
-        let (key, next) = (open.key, asks.map_or(gathered.longest, <[u8]>::len));
-        let is_full = gathered.bytes.len() + next > TOGETHER;
+        let longest = asks.map_or(gathered.longest, <[u8]>::len);
+        let (key, next) = (open.key, open.client.adds().map(|more| longest + more));
+        let is_full = next.is_none_or(|next| gathered.bytes.len() + next > TOGETHER);
         if is_full {
             self.flush(place, now);
         }
-        if next > TOGETHER || !self.reactor.may_send(key) {
+        if next.is_none_or(|next| next > TOGETHER) || !self.reactor.may_send(key) {
             return self.transmit(place, now);
         }
-        let Some(open) = self.pool.open(place) else {
+        let (Some(open), Some(gathered)) = (self.pool.open(place), &mut self.gathered) else {
             return;
         };
-        let wire::Transmit::Fixed { request, starts } =
-            open.client.poll_transmit(now, &mut self.out)
-        else {
-            return;
+        let starts = match open.client.poll_transmit(now, &mut gathered.bytes) {
+            wire::Transmit::Fixed { request, starts } => {
+                self.out.clear();
+                let users = self.users.as_ref();
+                let round = || users.map_or(0, |users| users.round(place));
+                let hooks = self.hooks.as_mut();
+                let bytes =
+                    hooks.and_then(|hooks| hooks.bytes(place, request, round, &mut self.out));
+                let bytes = bytes.unwrap_or_else(|| self.requests.named(request).h1_bytes());
+                gathered.bytes.extend_from_slice(bytes);
+                starts
+            }
+            // What TLS writes is written where it is gathered.
+            wire::Transmit::Written { starts } => starts,
+            wire::Transmit::Nothing => return,
         };
-        self.out.clear();
-        let users = self.users.as_ref();
-        let round = || users.map_or(0, |users| users.round(place));
-        let hooks = self.hooks.as_mut();
-        let bytes = hooks.and_then(|hooks| hooks.bytes(place, request, round, &mut self.out));
-        let bytes = bytes.unwrap_or_else(|| self.requests.named(request).h1_bytes());
+        gathered.starts.extend(starts);
         debug_assert!(
-            starts.is_some(),
-            "each request of HTTP/1.1 begins an exchange"
+            gathered.bytes.len() <= TOGETHER,
+            "there is room for the longest"
         );
-        debug_assert!(bytes.len() <= next, "there is room for the longest");
-        if let Some(gathered) = &mut self.gathered {
-            gathered.bytes.extend_from_slice(bytes);
-            gathered.starts.extend(starts);
-        }
     }
 
     /// What was gathered goes to the reactor, and nothing more is gathered.

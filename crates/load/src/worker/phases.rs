@@ -72,7 +72,7 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let longest = hooks.as_ref().map_or(0, |hooks| hooks.longest());
         let connections = pool.connections as usize;
         let exchanges = connections * pool.capacity as usize;
-        let is_plain = !C::GATHERS && !C::HANDSHAKES && slow.is_none();
+        let is_plain = !C::GATHERS && !C::DATAGRAMS && slow.is_none();
         let gathers = is_plain && pool.capacity > 1 && !hooks.as_deref().is_some_and(Hooks::follows);
         let longest_fixed = requests.all().map(|one| one.h1_bytes().len()).max();
         let longest_of_all = longest.max(longest_fixed.unwrap_or(0));

@@ -23,5 +23,6 @@ mod scripts;
 mod slowly;
 mod split;
 mod timing;
+mod tls;
 mod truth;
 mod tunnels;

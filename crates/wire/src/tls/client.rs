@@ -370,6 +370,14 @@ impl<C: Inner> Client for Tls<C> {
         self.inner.also_starts()
     }
 
+    #[inline]
+    fn adds(&self) -> Option<usize> {
+        let is_whole = self.sending.is_none() && !self.session.has_waiting();
+        let is_late = self.is_established && self.early != Early::Refused;
+        let inner = self.inner.adds().filter(|_| is_whole && is_late);
+        inner.map(|more| more + OVERHEAD)
+    }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.inner.poll_timeout()
     }
