@@ -197,12 +197,17 @@ impl<C: Client, R: Reactor> Worker<C, R> {
     /// this machine that could not send.
     #[cold]
     pub(super) fn send_failed(&mut self, place: u32, at: Instant, error: Errno) {
+        let is_ours = error.is_out_of_memory();
+        let cause = Cause::Write(Refused::Kernel(error));
         if let Some(open) = self.pool.open(place) {
             open.write_error = Some(error);
-        }
-        if error.is_out_of_memory() {
-            let cause = Cause::Write(Refused::Kernel(error));
-            self.break_off(place, at, |_| cause);
+            if is_ours {
+                self.break_off(place, at, |_| cause);
+            }
+        } else if is_ours {
+            // What could not be sent was said before the first exchange.
+            self.give_up_tunnel(place, at, cause);
+            self.give_up_handshake(place, at, cause);
         }
     }
 

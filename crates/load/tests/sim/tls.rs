@@ -17,7 +17,9 @@ use wire::service::{Handler, Part, Persistence, Repeat, Service as _, Transmit};
 use wire::tls::pki_types::PrivateKeyDer;
 use wire::tls::{Acceptor, Connector, Demands, Identity, TlsServer};
 
-use crate::harness::{HELLO, audited, count, findings, kernel, ms, s, where_kernels_never_fail};
+use crate::harness::{
+    HELLO, all, audited, count, findings, kernel, ms, s, where_kernels_never_fail,
+};
 
 /// Answers hello to everyone.
 struct Hello;
@@ -178,5 +180,21 @@ fn what_is_sent_together_is_understood_on_any_kernel() {
         assert_eq!(connections, 1, "seed {seed}");
         // What is true on every kernel is looked at there.
         simulate(unwilling, plan(300, pipeline, 100), server());
+    }
+}
+
+/// A send that fails within the handshake is the end of its connection, and of the exchange that
+/// waits for it: each is counted.
+#[test]
+fn a_handshake_whose_sends_fail_ends_its_connection() {
+    for seed in 0..50 {
+        let kernel = Kernel {
+            seed,
+            failed_sends_per_1000: 300,
+            ..Kernel::default()
+        };
+        let record = simulate(kernel, plan(50, 2, 10), server());
+        assert!(all(&record).connections.broken > 0, "seed {seed}");
+        assert_eq!(record.total.outcomes.total(), 50, "seed {seed}");
     }
 }

@@ -1,6 +1,7 @@
 //! Through an HTTP proxy: a tunnel is made before anything is asked and its time is the connect's;
 //! where there is none, the connect has failed, and says in words why.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use load::LoadError;
@@ -9,9 +10,12 @@ use load::settings;
 use model::outcome::Outcome;
 use model::plan::{HttpProxy, Plan, PlanFile};
 use model::record::Record;
-use sys::reactor::sim::{Reply, Service, Sim, SimServer, Then};
+use sys::reactor::Reactor as _;
+use sys::reactor::sim::{Kernel, Reply, Service, Sim, SimServer, Then};
 
-use crate::harness::{HELLO, all, count, findings, ms, simulate_with, where_kernels_never_fail};
+use crate::harness::{
+    HELLO, all, audited, count, findings, ms, simulate_with, where_kernels_never_fail,
+};
 
 const OPEN: &str = "HTTP/1.1 200 Connection established\r\nContent-Length: 7\r\n\r\n";
 
@@ -44,11 +48,15 @@ fn proxy(answer: Option<Reply>) -> SimServer {
     })
 }
 
-fn simulate(file: PlanFile, server: SimServer) -> Record {
-    let findings = Findings {
+fn at_the_proxy(file: &PlanFile) -> Findings {
+    Findings {
         targets: vec![vec![([127, 0, 0, 1], 3128).into()]],
-        ..findings(&file)
-    };
+        ..findings(file)
+    }
+}
+
+fn simulate(file: PlanFile, server: SimServer) -> Record {
+    let findings = at_the_proxy(&file);
     simulate_with(file, &findings, server)
 }
 
@@ -193,4 +201,27 @@ fn without_a_tunnel_requests_name_the_whole_url() {
         let record = simulate(through(false, 2, 10), server);
         assert_eq!(record.total.outcomes[Outcome::Ok], 10);
     });
+}
+
+/// Where what is said to the proxy cannot be sent, there is no tunnel, and nobody waits for one:
+/// each exchange ends, and each connection.
+#[test]
+fn a_tunnel_that_cannot_be_asked_for_is_given_up() {
+    for seed in 0..50 {
+        let kernel = Kernel {
+            seed,
+            failed_sends_per_1000: 300,
+            ..Kernel::default()
+        };
+        let file = through(true, 2, 50);
+        let findings = at_the_proxy(&file);
+        let plan = Plan::try_from(file).expect("a plan that can run");
+        let room = settings(plan.connections_of(0));
+        let sim = Sim::new(proxy(Some(Reply::new(OPEN))), &room).with_kernel(kernel);
+        let start = sim.now();
+        let told = (Arc::default(), Arc::default());
+        let record =
+            audited(|| load::worker_of(&plan, &findings, 0, sim, told.0, told.1).run(start));
+        assert_eq!(record.total.outcomes.total(), 50, "seed {seed}");
+    }
 }
