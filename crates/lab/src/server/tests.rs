@@ -622,6 +622,12 @@ fn handlers_are_configured_where_a_workload_needs_them_and_have_the_bytes() {
         "handlers.conf",
         &["= /memory/7 {", "200 \"seven_7\";"],
     );
+    let zone = "proxy_cache_path \"/private/cache\" ";
+    for handler in ["cache", "cache-miss"] {
+        check("nginx", handler, "nginx.conf", &[zone, "upstream origin {"]);
+    }
+    let miss = ["= /cache-miss/7 {", "pass http://origin/small/7.html;"];
+    check("nginx", "cache-miss", "handlers.conf", &miss);
     check(
         "lighttpd",
         "cgi-c",

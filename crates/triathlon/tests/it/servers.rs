@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -287,13 +287,15 @@ fn apache_by_every_handler() {
         check_programs_are_metered(&trials, "cgi-c", cpu_alone("/bin/true"));
         check_programs_are_metered(&trials, "cgi-perl", cpu_alone("perl -e 1"));
         check_all_of("apache", &[""], &["fastcgi-c", "fastcgi-php"]);
+        check_all_of("apache", &ways, &["cache", "cache-miss"]);
     }
 }
 
 #[test]
 fn nginx_by_every_handler() {
     if need("nginx_by_every_handler", ["nginx"]).is_some() {
-        check_all_of("nginx", &[""], &["static", "memory", "perl", "js"]);
+        let handlers = ["static", "memory", "perl", "js", "cache", "cache-miss"];
+        check_all_of("nginx", &[""], &handlers);
     }
     let programs = ["nginx", "fcgiwrap", "php-fpm8.2", "perl", "cc"];
     if need("nginx_by_every_handler", programs).is_some() {
@@ -331,19 +333,87 @@ http {
 }
 "#;
 
-/// Measures `product` as a proxy before a server that writes down what it is asked: each request
-/// comes there, on a connection that was there before where `is_kept`.
-fn check_asks_behind(product: &str, preset: &str, is_kept: bool) {
-    let origin = "programs = [\"@triathlon\"]\nonly_for = [\"proxy\"]\narguments = [\"serve\", \
-                  \"{{ site }}\", \"--listen\", \"127.0.0.1:{{ port }}\", \"--workers\", \"1\"]";
-    let nginx = "programs = [\"nginx\"]\nonly_for = [\"proxy\"]\narguments = [\"-p\", \
-                 \"{{ directory }}/\", \"-c\", \"{{ directory }}/behind.conf\", \"-e\", \
-                 \"{{ directory }}/error.log\"]\nfolders = [\"behind\"]\n\
-                 files = { \"behind.conf\" = \"behind.conf\" }";
-    let folder = broken(product, origin, nginx);
+/// The folder of `product` with a server behind it that writes down what it is asked, and the file
+/// that it writes to.
+fn before_a_log(product: &str) -> (tempfile::TempDir, PathBuf) {
+    let only_for = "only_for = [\"proxy\", \"cache\", \"cache-miss\"]";
+    let origin = format!(
+        "programs = [\"@triathlon\"]\n{only_for}\narguments = [\"serve\", \"{{{{ site }}}}\", \
+         \"--listen\", \"127.0.0.1:{{{{ port }}}}\", \"--workers\", \"1\"]"
+    );
+    let nginx = format!(
+        "programs = [\"nginx\"]\n{only_for}\narguments = [\"-p\", \"{{{{ directory }}}}/\", \
+         \"-c\", \"{{{{ directory }}}}/behind.conf\", \"-e\", \
+         \"{{{{ directory }}}}/error.log\"]\nfolders = [\"behind\"]\n\
+         files = {{ \"behind.conf\" = \"behind.conf\" }}"
+    );
+    let folder = broken(product, &origin, &nginx);
     let seen = folder.path().join("seen.log");
     let behind = BEHIND.replace("SEEN", &seen.display().to_string());
     fs::write(folder.path().join(product).join("behind.conf"), behind).expect("a file");
+    (folder, seen)
+}
+
+/// How many requests of a trial were sent in all, none of which failed.
+fn sent_in(trial: &Trial) -> u64 {
+    let record = &trial.record;
+    assert_eq!(record.total.outcomes.failures(), 0, "{:?}", record.examples);
+    let phases = [&record.warmup_phase, &record.total, &record.drain_phase];
+    phases.iter().map(|phase| phase.sent).sum()
+}
+
+/// Measures `product` as a cache before such a server: each miss comes there, and of hits the first
+/// of each start alone.
+fn check_a_cache_asks_behind(product: &str, preset: &str) {
+    let (folder, seen) = before_a_log(product);
+    let servers = folder.path().display().to_string();
+    let preset_key = format!("server[0].preset={preset}");
+    let more = [
+        "--servers",
+        &servers,
+        &preset_key,
+        "workload[0].handler=cache-miss",
+        "workload[1].handler=cache",
+    ];
+    let results = tempfile::tempdir().expect("a temporary folder");
+    let run = tiny(product, results.path(), &more).expect_measured();
+    let (mut missed, mut hit) = (0, 0);
+    for trial in trials(results.path()) {
+        let point = trial.point.as_ref().expect("a point");
+        match point.id.workload.as_str() {
+            _ if point.ceiling => {}
+            "7-byte file" => missed += sent_in(&trial),
+            _ => hit += sent_in(&trial),
+        }
+    }
+    let seen = fs::read_to_string(&seen).expect("the log of the server behind");
+    let ends = |path: &str| seen.lines().filter(|line| line.ends_with(path)).count();
+    let (misses, fetched) = (ends(" /small/7.html"), ends(" /cache/large/102400.bin"));
+    let what = format!("{product} {preset}: {missed} and {hit} sent, {misses} and {fetched} came");
+    assert_eq!(misses + fetched, seen.lines().count(), "{what}: {seen}");
+    assert!(
+        misses as u64 >= missed.saturating_sub(4),
+        "{what}: {run:#?}"
+    );
+    // Two connections may ask for it at once.
+    assert!((1..=20).contains(&fetched), "{what}: {run:#?}");
+}
+
+#[test]
+fn a_cache_asks_the_server_behind_once_and_for_each_miss() {
+    let name = "a_cache_asks_the_server_behind_once_and_for_each_miss";
+    if need(name, ["apache2", "nginx"]).is_some() {
+        for product in ["apache", "nginx"] {
+            check_a_cache_asks_behind(product, "stock");
+            check_a_cache_asks_behind(product, "tuned");
+        }
+    }
+}
+
+/// Measures `product` as a proxy before such a server: each request comes there, on a connection
+/// that was there before where `is_kept`.
+fn check_asks_behind(product: &str, preset: &str, is_kept: bool) {
+    let (folder, seen) = before_a_log(product);
     let servers = folder.path().display().to_string();
     let preset_key = format!("server[0].preset={preset}");
     let more = [
@@ -361,10 +431,7 @@ fn check_asks_behind(product: &str, preset: &str, is_kept: bool) {
         .filter(|trial| trial.point.as_ref().is_some_and(|point| !point.ceiling));
     let (mut sent, mut measured) = (0, 0);
     for trial in of_it {
-        let record = &trial.record;
-        assert_eq!(record.total.outcomes.failures(), 0, "{:?}", record.examples);
-        let phases = [&record.warmup_phase, &record.total, &record.drain_phase];
-        sent += phases.iter().map(|phase| phase.sent).sum::<u64>();
+        sent += sent_in(trial);
         measured += 1;
     }
     assert_eq!(measured, 2, "{run:#?}");

@@ -13,7 +13,7 @@ use super::*;
 use crate::experiment;
 use crate::generator::{Generator, Watch};
 use crate::host::Host;
-use crate::server::{Search, installed, installed_as};
+use crate::server::{Absent, Search, installed, installed_as};
 use crate::site::Site;
 use crate::trial::{self, Load, Surroundings, Target, Wanted};
 
@@ -615,61 +615,173 @@ fn threads(running: &Running) -> Option<usize> {
     }
 }
 
+/// The folder of `product` with other words for some in its files.
+fn changed(product: &str, words: &[(&str, &str)]) -> Result<Installed, Absent> {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join(product);
+    fs::create_dir(&place).unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers");
+    let mut left: Vec<&str> = words.iter().map(|(from, _)| *from).collect();
+    for entry in fs::read_dir(own.join(product)).unwrap() {
+        let entry = entry.unwrap();
+        let mut text = fs::read_to_string(entry.path()).unwrap();
+        for (from, to) in words {
+            left.retain(|word| word != from || !text.contains(from));
+            text = text.replace(from, to);
+        }
+        fs::write(place.join(entry.file_name()), text).unwrap();
+    }
+    assert_eq!(left, Vec::<&str>::new(), "{product} has these words");
+    fs::write(place.join("behind.conf"), BEHIND).unwrap();
+    let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
+    search.catalogue.add(folder.path()).unwrap();
+    installed(search.catalogue.product(product).unwrap(), &search)
+}
+
+/// A server behind that is no part of this program.
+const BEHIND: &str = r#"daemon off;
+pid "{{ directory }}/behind.pid";
+error_log "{{ directory }}/error.log" error;
+events {}
+http {
+    access_log off;
+    client_body_temp_path "{{ directory }}/behind/b";
+    proxy_temp_path "{{ directory }}/behind/p";
+    fastcgi_temp_path "{{ directory }}/behind/f";
+    uwsgi_temp_path "{{ directory }}/behind/u";
+    scgi_temp_path "{{ directory }}/behind/s";
+    types { text/html html; }
+    server { listen 127.0.0.1:{{ port }}; root "{{ site }}"; }
+}
+"#;
+
+/// `product` with that server for origin behind it, and other words for some more.
+fn before_nginx(product: &str, words: &[(&str, &str)]) -> Result<Installed, Absent> {
+    let origin = "arguments = [\"serve\", \"{{ site }}\", \"--listen\", \"127.0.0.1:{{ port }}\", \
+                  \"--workers\", \"1\"]";
+    let nginx = "arguments = [\"-p\", \"{{ directory }}/\", \"-c\", \
+                 \"{{ directory }}/behind.conf\", \"-e\", \"{{ directory }}/error.log\"]\n\
+                 folders = [\"behind\"]\nfiles = { \"behind.conf\" = \"behind.conf\" }";
+    let program = ("programs = [\"@triathlon\"]", "programs = [\"nginx\"]");
+    let all = [&[program, (origin, nginx)], words].concat();
+    changed(product, &all)
+}
+
+/// Whether anything of an answer comes within `patience` while all behind are stopped.
+fn is_answered_alone(running: &Running, path: &str, patience: Duration) -> bool {
+    let behind = running.behind();
+    assert_eq!(behind.len(), 2, "a master and its worker");
+    let tell = |signal: &str| {
+        let pids = behind.iter().map(u32::to_string);
+        let told = Command::new("kill").arg(signal).args(pids).status();
+        assert!(told.unwrap().success());
+    };
+    tell("-STOP");
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, running.port())).unwrap();
+    stream.set_read_timeout(Some(patience)).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut byte = [0];
+    let came = stream.read(&mut byte).is_ok_and(|count| count == 1);
+    tell("-CONT");
+    came
+}
+
+/// Whether a file below `folder` has these bytes.
+fn is_stored_in(folder: &Path, bytes: &[u8]) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths = entries.map(|entry| entry.path());
+    paths.any(|path| match path.is_dir() {
+        true => is_stored_in(&path, bytes),
+        false => {
+            fs::read(&path).is_ok_and(|file| file.windows(bytes.len()).any(|part| part == bytes))
+        }
+    })
+}
+
 /// While the server behind is frozen, what the cache has is answered all the same, and what it must
-/// fetch is not.
+/// fetch is not, though it stores that too.
+fn check_cache(cache: &Installed, variant: &str, preset: Preset<'_>, handler: &str) {
+    let text = HANDLED.replace(HANDLERS, &format!("[\"{handler}\"]"));
+    let experiment = experiment::parse("handlers", &text, &[]).unwrap();
+    let place = place_of(&experiment);
+    let needs = [handler.to_owned()];
+    let mut start = start(&place, cache, preset);
+    start.variant = variant;
+    start.needs = &needs;
+    start.is_checked = true;
+    let running = Running::start(&start).unwrap();
+    let what = format!("{} {preset:?} {handler}", cache.product.name());
+    let document = place.site.document(model::Bytes::new(7));
+    let content = fs::read(place.site.root().join(&document.path[1..])).unwrap();
+    let path = match handler {
+        "cache" => crate::site::relayed_at(handler, document),
+        _ => crate::site::made_at(handler, document.bytes),
+    };
+    let ask = || {
+        let (head, came) = fetch(running.port(), &path);
+        assert!(head.starts_with("HTTP/1.1 200 "), "{what}: {head}");
+        assert!(came == content, "{what}: {head}");
+    };
+    if handler == "cache" {
+        // What came last may not be stored yet.
+        let mut tries = 0..10;
+        let is_hit = tries.any(|_| {
+            ask();
+            is_answered_alone(&running, &path, Duration::from_secs(2))
+        });
+        assert!(is_hit, "{what}");
+    } else {
+        ask();
+        ask();
+        let is_hit = is_answered_alone(&running, &path, Duration::from_millis(300));
+        assert!(!is_hit, "{what}");
+    }
+    // The others keep it in memory.
+    if ["apache", "nginx"].contains(&cache.product.name()) {
+        let folder = running.directory.path().join("cache");
+        let until = Instant::now() + Duration::from_secs(20);
+        while !is_stored_in(&folder, &content) {
+            assert!(Instant::now() < until, "{what}: it stores nothing");
+            std::thread::yield_now();
+        }
+    }
+    running.stop();
+}
+
 #[test]
 fn a_hit_asks_nobody_and_a_miss_asks_the_server_behind() {
     let search = Search::of_system(PathBuf::from("/no/triathlon"));
-    let varnish = installed(search.catalogue.product("varnish").unwrap(), &search);
-    let varnish = match varnish {
-        Ok(found) if !found.lacking.contains_key("nginx") => found,
-        Ok(_) => return crate::testing::not_run("nginx is not installed"),
-        Err(absent) => return crate::testing::not_run(&absent.why),
-    };
-    for (handler, is_answered) in [("cache", true), ("cache-miss", false)] {
-        let text = HANDLED.replace(HANDLERS, &format!("[\"{handler}\"]"));
-        let experiment = text.replace("\"nginx\"", "\"varnish\"\nvariant = \"nginx\"");
-        let experiment = experiment::parse("handlers", &experiment, &[]).unwrap();
-        let place = place_of(&experiment);
-        let needs = [handler.to_owned()];
-        let mut start = start(&place, &varnish, Preset::Tuned);
-        start.variant = "nginx";
-        start.needs = &needs;
-        let running = Running::start(&start).unwrap();
-        let document = place.site.document(model::Bytes::new(7));
-        let path = match is_answered {
-            true => crate::site::relayed_at(handler, document),
-            false => format!("/{handler}/7"),
+    if search.program(&["nginx"]).is_none() {
+        return crate::testing::not_run("nginx is not installed");
+    }
+    let both = ["cache", "cache-miss"];
+    for (product, variant, handlers) in [
+        ("apache", "event", &both[..]),
+        ("apache", "prefork", &both),
+        ("nginx", "", &both),
+        ("trafficserver", "", &both[..1]),
+        ("varnish", "nginx", &both),
+    ] {
+        let cache = match product {
+            "varnish" => installed(search.catalogue.product(product).unwrap(), &search),
+            _ => before_nginx(product, &[]),
         };
-        let (head, _) = fetch(running.port(), &path);
-        assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
-        let name = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let processes = pids(&running).into_iter();
-        let behind: Vec<u32> = processes
-            .filter(|pid| name(pid).trim() == "nginx")
-            .collect();
-        assert_eq!(behind.len(), 2, "a master and its worker");
-        let tell = |signal: &str| {
-            let pids = behind.iter().map(u32::to_string);
-            let told = Command::new("kill").arg(signal).args(pids).status();
-            assert!(told.unwrap().success());
+        let cache = match cache {
+            Ok(found) => found,
+            Err(absent) => {
+                crate::testing::not_run(&absent.why);
+                continue;
+            }
         };
-        tell("-STOP");
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, running.port())).unwrap();
-        let patience = if is_answered { 20_000 } else { 300 };
-        stream
-            .set_read_timeout(Some(Duration::from_millis(patience)))
-            .unwrap();
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        )
-        .unwrap();
-        let mut byte = [0];
-        let came = stream.read(&mut byte).is_ok_and(|count| count == 1);
-        tell("-CONT");
-        assert_eq!(came, is_answered, "{handler}");
-        running.stop();
+        for handler in handlers {
+            for preset in [Preset::Stock, Preset::Tuned] {
+                check_cache(&cache, variant, preset, handler);
+            }
+        }
     }
 }
 
@@ -714,21 +826,8 @@ fn a_server_that_lacks_a_worker_is_told_so() {
     if sys::cpu::allowed().unwrap().len() < 2 {
         return crate::testing::not_run("this machine has one CPU");
     }
-    let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
-    let folder = tempfile::tempdir().unwrap();
-    let place_of_it = folder.path().join("nginx");
-    fs::create_dir(&place_of_it).unwrap();
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers/nginx");
-    for entry in fs::read_dir(own).unwrap() {
-        let entry = entry.unwrap();
-        let text = fs::read_to_string(entry.path()).unwrap();
-        let ready = "ready = { processes = \"1 + workers\" }";
-        let hurried = "ready = { processes = \"1 + workers\", within = \"1s\" }";
-        let text = text.replace(ready, hurried);
-        fs::write(place_of_it.join(entry.file_name()), text).unwrap();
-    }
-    search.catalogue.add(folder.path()).unwrap();
-    let Ok(nginx) = installed(search.catalogue.product("nginx").unwrap(), &search) else {
+    let hurried = ("[process.ready]\n", "[process.ready]\nwithin = \"1s\"\n");
+    let Ok(nginx) = changed("nginx", &[hurried]) else {
         return crate::testing::not_run("nginx is not installed");
     };
     let place = place();
