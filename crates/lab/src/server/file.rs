@@ -191,6 +191,9 @@ pub(super) struct CheckToml {
 pub(super) struct ReadyToml {
     /// Processes that there must be at least, itself included: an expression.
     pub(super) processes: Spanned<String>,
+    /// Threads that serve that there must be at least, each with an event loop of its own: an
+    /// expression; none: they are not counted.
+    pub(super) threads: Option<Spanned<String>>,
     /// Whether its port must be listened to.
     pub(super) listens: bool,
     /// How long that may take.
@@ -201,6 +204,7 @@ impl Default for ReadyToml {
     fn default() -> Self {
         Self {
             processes: unwritten("1"),
+            threads: None,
             listens: true,
             within: unwritten("15s"),
         }

@@ -121,6 +121,8 @@ struct LaunchProcess {
     environment: Vec<(String, String)>,
     /// Processes that there must be at least before it is ready, itself included.
     processes: usize,
+    /// Threads that serve that there must be at least, in one of them, if they can be counted.
+    threads: Option<usize>,
     /// Whether its port must be listened to.
     listens: bool,
     /// How long it may take to be ready.

@@ -128,8 +128,10 @@ impl Product {
             let text = self.with_directives(name, text, setup.directives);
             launch.files.push((name.clone(), text));
         }
-        let count = template::count(&self.engine, &process.count.text, values)
-            .map_err(|broken| process.count.tell(&broken))?;
+        let count = |text: &Text| {
+            let count = template::count(&self.engine, &text.text, values);
+            count.map_err(|broken| text.tell(&broken))
+        };
         launch.folders.extend(process.folders.iter().cloned());
         launch.processes.push(LaunchProcess {
             index,
@@ -139,7 +141,8 @@ impl Product {
             arguments,
             arguments_place: process.arguments_place.clone(),
             environment,
-            processes: count,
+            processes: count(&process.count)?,
+            threads: process.threads.as_ref().map(count).transpose()?,
             listens: process.listens,
             within: process.within,
             ready_place: process.ready_place.clone(),

@@ -91,6 +91,8 @@ pub(super) struct Process {
     folders: Vec<String>,
     files: Vec<(String, Text)>,
     count: Text,
+    /// Threads that serve that there must be at least, if they can be counted.
+    threads: Option<Text>,
     listens: bool,
     within: Duration,
     ready_place: String,

@@ -52,6 +52,18 @@ impl<'t> Reader<'t> {
         Ok(text)
     }
 
+    /// A text that comes to a number.
+    fn expression(
+        &self,
+        engine: &Environment<'_>,
+        written: Spanned<String>,
+    ) -> Result<Text, ServerError> {
+        let text = self.text(written);
+        template::check_expression(engine, &text.text)
+            .map_err(|broken| ServerError(text.tell(&broken)))?;
+        Ok(text)
+    }
+
     pub(super) fn templates(
         &self,
         engine: &Environment<'_>,
@@ -240,9 +252,7 @@ impl<'t> Reader<'t> {
         for (name, text) in written.environment {
             environment.push((name, self.template(engine, text)?));
         }
-        let count = self.text(written.ready.processes);
-        template::check_expression(engine, &count.text)
-            .map_err(|broken| ServerError(count.tell(&broken)))?;
+        let expression = |written| self.expression(engine, written);
         Ok(Process {
             name: written.name.unwrap_or_else(|| server.to_owned()),
             programs: written.programs.into_inner(),
@@ -255,7 +265,8 @@ impl<'t> Reader<'t> {
             environment,
             folders: written.folders,
             files,
-            count,
+            count: expression(written.ready.processes)?,
+            threads: written.ready.threads.map(expression).transpose()?,
             listens: written.ready.listens,
             ready_place: self.place_of(&at("ready.within")),
             within: self.time(written.ready.within)?,

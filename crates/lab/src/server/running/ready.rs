@@ -1,8 +1,11 @@
 //! Waiting until a process that was started listens, with all the processes that it starts itself.
 
+use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use model::plan::Protocol;
+use sys::counters::process;
 
 use super::{AT_ONCE, Running, ears};
 use crate::error::LabError;
@@ -22,11 +25,20 @@ impl Running {
             let is_heard = !listens
                 || ears::ears(port, self.address, protocol).is_ok_and(|found| !found.is_empty());
             let count = self.processes().len();
-            if is_heard && count >= processes {
+            let idle = self.lacking_threads();
+            if is_heard && count >= processes && idle.is_none() {
                 return Ok(());
             }
             if Instant::now() > until {
-                return Err(self.not_ready(is_heard, count, processes));
+                let lacks = match (is_heard, idle) {
+                    (false, _) => {
+                        let port = ears::port_words(port, protocol);
+                        format!("it does not listen on {port}")
+                    }
+                    (true, Some(threads)) if count >= processes => threads,
+                    (true, _) => format!("it has {count} of {processes} processes"),
+                };
+                return Err(self.not_ready(&lacks));
             }
             // The pidfd wakes us at once if it ends.
             if let Some(front) = self.processes.last_mut() {
@@ -44,16 +56,22 @@ impl Running {
         }
     }
 
-    fn not_ready(&mut self, is_heard: bool, count: usize, processes: usize) -> LabError {
+    /// What the process that was started last lacks of threads that serve, in the one of its tree
+    /// that has most. What cannot be read is taken for right.
+    fn lacking_threads(&self) -> Option<String> {
+        let front = self.front();
+        let wanted = front.launch.threads?;
+        let root = Path::new("/proc");
+        let tree = process::tree(root, front.child.pid());
+        let loops = tree.iter().map(|one| process::event_loops(root, one.pid));
+        let most = loops.collect::<io::Result<Vec<usize>>>().ok()?;
+        let most = most.into_iter().max()?;
+        (most < wanted).then(|| format!("it has {most} of {wanted} threads that serve"))
+    }
+
+    fn not_ready(&mut self, lacks: &str) -> LabError {
         let said = self.complaint();
         let launch = &self.front().launch;
-        let lacks = match (is_heard, count >= processes) {
-            (false, _) => {
-                let port = ears::port_words(launch.port, self.heard_of_the_last());
-                format!("it does not listen on {port}")
-            }
-            (true, _) => format!("it has {count} of {processes} processes"),
-        };
         let said = match said.is_empty() {
             true => String::new(),
             false => format!(": {said}"),

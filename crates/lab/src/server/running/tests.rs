@@ -839,6 +839,39 @@ fn a_server_that_lacks_a_worker_is_told_so() {
     assert!(why.contains("it has 2 of 3 processes"), "{why}");
 }
 
+/// The same of a server that is one process of threads, each of which has a CPU to serve on.
+#[test]
+fn a_server_that_lacks_a_thread_is_told_so() {
+    if sys::cpu::allowed().unwrap().len() < 2 {
+        return crate::testing::not_run("this machine has one CPU");
+    }
+    let hurried = (
+        "threads = \"workers\"",
+        "threads = \"workers\", within = \"2s\"",
+    );
+    for (product, asked) in [("haproxy", "nbthread "), ("h2o", "num-threads: ")] {
+        let (all, one) = (format!("{asked}{{{{ workers }}}}"), format!("{asked}1"));
+        let words = [hurried, (all.as_str(), one.as_str())];
+        let served = match product {
+            "haproxy" => before_nginx(product, &words),
+            _ => changed(product, &words),
+        };
+        let served = match served {
+            Ok(served) => served,
+            Err(absent) => {
+                crate::testing::not_run(&absent.why);
+                continue;
+            }
+        };
+        let place = place();
+        let mut start = start(&place, &served, Preset::Stock);
+        start.cpus = &[0, 1];
+        let why = Running::start(&start).unwrap_err().to_string();
+        assert!(why.contains("it has 1 of 2 threads that serve"), "{why}");
+        assert_eq!(files_in(place.scratch.path()), ["www"], "{product}");
+    }
+}
+
 /// Apache runs another number of workers than it is asked for, and says so when it starts.
 #[test]
 fn what_a_server_warns_of_when_it_starts_is_told_in_each_trial() {

@@ -300,6 +300,16 @@ pub fn waits_by(root: &Path, pid: u32) -> io::Result<Waiting> {
     Ok(ways.max().unwrap_or(Waiting::Poll))
 }
 
+/// How many event loops a process has that wait by epoll: a server of threads has one for each
+/// thread that serves, and none for those that do something else.
+pub fn event_loops(root: &Path, pid: u32) -> io::Result<usize> {
+    let entries = fs::read_dir(root.join(format!("{pid}/fd")))?;
+    let targets = entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    Ok(targets
+        .filter(|target| target.as_os_str() == "anon_inode:[eventpoll]")
+        .count())
+}
+
 /// The regular files that a process appends to, as paths that lead there from any mount namespace,
 /// each with its name.
 pub fn appended(root: &Path, pid: u32) -> io::Result<Vec<(PathBuf, PathBuf)>> {
