@@ -181,12 +181,142 @@ fn a_program_that_hangs_is_a_row_and_is_ended() {
         files(&results, "trials").iter().any(is_measured),
         "{run:#?}"
     );
-    let command_lines = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+    assert_eq!(with_word(&word), Vec::<String>::new(), "{run:#?}");
+}
+
+/// A program for CGI that answers eighty times, and whoever starts it later waits for somebody who
+/// never comes.
+const AT_FIRST: &str = "#!/bin/sh
+echo >> FOLDER/count
+if [ $(wc -l < FOLDER/count) -gt 80 ]; then read word < FOLDER/never; fi
+printf 'Content-Type: text/plain\\r\\n\\r\\nseven!\\n'
+";
+
+/// The processes that have this word on their command line.
+fn with_word(word: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").expect("/proc");
+    let lines = entries.filter_map(|entry| {
         let path = entry.ok()?.path().join("cmdline");
         fs::read_to_string(path).ok()
     });
-    let left: Vec<String> = command_lines.filter(|line| line.contains(&word)).collect();
-    assert_eq!(left, Vec::<String>::new(), "{run:#?}");
+    lines.filter(|line| line.contains(word)).collect()
+}
+
+/// A lab of lighttpd, whose program for CGI hangs after a while, beside origin; with a folder for
+/// the program.
+fn hanging(folder: &Path) -> Run {
+    let word = folder.join("hang").display().to_string();
+    let program = AT_FIRST.replace("FOLDER", &folder.display().to_string());
+    fs::write(&word, program).expect("a program");
+    fs::write(folder.join("count"), "").expect("a file");
+    let made = std::process::Command::new("mkfifo")
+        .arg(folder.join("never"))
+        .status();
+    assert!(made.expect("mkfifo").success());
+    open_to_all(folder);
+    open_to_all(Path::new(&word));
+    for name in ["count", "never"] {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        fs::set_permissions(folder.join(name), mode).expect("a mode");
+    }
+    let stock = include_str!("../../../../servers/lighttpd/stock.conf");
+    let template = format!(
+        "{stock}server.modules += ( \"mod_alias\", \"mod_cgi\" )\n\
+         alias.url = ( \"/hang\" => \"{word}\" )\n\
+         $HTTP[\"url\"] == \"/hang\" {{ cgi.assign = ( \"\" => \"\" ) }}\n"
+    );
+    let file = experiment(folder, &[("lighttpd", Some(&template)), ("origin", None)]);
+    let text = fs::read_to_string(&file).expect("an experiment");
+    let text = text
+        .replace("\"mine\"", "\"first-heat\"")
+        .replace("\"100ms\"", "\"2s\"\nsettle = \"100ms\"");
+    let hang = "[[workload]]\nname = \"hang\"\nneeds = [\"cgi-c\"]\n[[workload.request]]\n\
+                path = \"/hang\"\nexpect = { status = 200 }\n[load]\nmode = \"open\"\n\
+                rate = 60\nconnections = [4]\ntimeout = \"500ms\"\n";
+    let (text, _) = text.split_once("[load]\n").expect("a load");
+    fs::write(&file, format!("{text}{hang}")).expect("an experiment");
+    let results = folder.join("results").display().to_string();
+    let words = ["repeats=0", "calm=0s", "--no-lock", "--hiccups", "0s"];
+    let words = words.into_iter().chain(["--results", &results]);
+    lab(&std::iter::once(file.as_str())
+        .chain(words)
+        .collect::<Vec<_>>())
+}
+
+/// It hangs in the middle of a window: what was asked then is counted as what it is, the point says
+/// why it is worth nothing, all else is measured, and the program is ended with its server.
+#[test]
+fn a_program_that_hangs_in_the_middle_of_a_window_is_counted_and_ended() {
+    let name = "a_program_that_hangs_in_the_middle_of_a_window_is_counted_and_ended";
+    if need(name, ["lighttpd"]).is_none() {
+        return;
+    }
+    let read = |path: &std::path::PathBuf| -> model::Trial {
+        let text = fs::read_to_string(path).expect("a trial");
+        serde_json::from_str(&text).expect("a trial")
+    };
+    // On a busy machine it may hang before the window or after it.
+    let mut tries = (0..5).map(|_| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = hanging(folder.path());
+        let left = with_word(&folder.path().join("hang").display().to_string());
+        assert_eq!(left, Vec::<String>::new(), "{run:#?}");
+        let trials = files(&folder.path().join("results"), "trials");
+        let trials: Vec<model::Trial> = trials.iter().map(read).collect();
+        (folder, run, trials)
+    });
+    let of = |trial: &model::Trial, server: &str, workload: &str| {
+        let point = trial.point.as_ref().expect("a point");
+        !point.ceiling && point.id.server.starts_with(server) && point.id.workload == workload
+    };
+    let hangs = |(_, _, trials): &(_, _, Vec<model::Trial>)| {
+        let mut trials = trials.iter();
+        let it = trials.find(|trial| of(trial, "lighttpd", "hang"));
+        it.is_some_and(|trial| trial.record.total.outcomes[model::Outcome::Ok] > 0)
+    };
+    let (folder, run, trials) = tries.find(hangs).expect("a machine with time for servers");
+    let told = |server: &str, workload: &str| {
+        let mut trials = trials.iter();
+        let found = trials.find(|trial| of(trial, server, workload));
+        found.unwrap_or_else(|| panic!("{server} {workload}: {run:#?}"))
+    };
+    let hung = told("lighttpd", "hang");
+    let outcomes = &hung.record.total.outcomes;
+    assert!(outcomes[model::Outcome::Timeout] > 0, "{outcomes:?}");
+    // Whatever was due has one end.
+    assert_eq!(outcomes.total(), hung.record.total.due, "{outcomes:?}");
+    let rules = |trial: &model::Trial| -> Vec<(String, String)> {
+        let findings = trial.verdict.findings.iter();
+        findings
+            .map(|one| (one.rule.clone(), one.say.clone()))
+            .collect()
+    };
+    let findings = rules(hung);
+    let why = findings.iter().find(|(rule, _)| rule == "HTTP-01");
+    assert!(
+        why.is_some_and(|(_, say)| say.contains("timeout")),
+        "{findings:?}"
+    );
+    assert!(
+        findings.iter().all(|(rule, _)| rule != "GEN-13"),
+        "{findings:?}"
+    );
+    let is_fine = |trial: &model::Trial| {
+        let outcomes = &trial.record.total.outcomes;
+        assert_eq!(outcomes.failures(), 0, "{:?}: {outcomes:?}", trial.point);
+    };
+    is_fine(told("origin", "seven"));
+    // It does not end its connections, so it is started anew, and asked for everything before it is
+    // measured. Where its other workload comes later, that is a row.
+    match trials.iter().find(|trial| of(trial, "lighttpd", "seven")) {
+        Some(trial) => is_fine(trial),
+        None => {
+            let gaps = files(&folder.path().join("results"), "gaps").into_iter();
+            let mut gaps = gaps.map(|path| fs::read_to_string(path).expect("a gap"));
+            let is_told = gaps.any(|gap| gap.contains("wrong answer for 'hang'"));
+            assert!(is_told && run.stderr.contains("not measured: "), "{run:#?}");
+        }
+    }
 }
 
 /// Somebody else has the port that a server is told to listen on: that is a row with what the
