@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use model::Trial;
 
 use crate::support::need;
 use crate::support::nginx::Nginx;
 use crate::support::process::triathlon;
+use crate::support::stub::{RIGHT, Stub, read_head, send};
 
 const EXPERIMENT: &str = "
     [experiment]
@@ -130,6 +134,102 @@ fn check(trial: &Trial, lines: &[(String, String)]) {
     let (pages, pictures) = (logged["/page"], logged["/picture"]);
     let (least, most) = ((pages - 14) * 7, pages * 7);
     assert!((least..=most).contains(&pictures), "{logged:?}");
+}
+
+/// Users who each say who they are, and wait a little before they begin again.
+const RAMP: &str = "
+    [experiment]
+    name = 'session'
+    question = '?'
+    rounds = 1
+    duration = '100ms'
+    warmup = '20ms'
+    [[server]]
+    url = 'URL'
+    [[workload]]
+    name = 'page'
+    [[workload.request]]
+    name = 'page'
+    path = '/page'
+    [load]
+    users = 12
+    ramp = '1s'
+    variables = { who = { counter = 1, once = true } }
+    [[load.step]]
+    get = 'page'
+    [[load.step]]
+    get = '/user?n=${who}'
+    [[load.step]]
+    wait = 'uniform:1ms-20ms'
+";
+
+/// The second of those, and an eighth of it.
+const EIGHTH: Duration = Duration::from_millis(125);
+
+/// When, from where and for what a server was asked, in order.
+type Asked = Arc<Mutex<Vec<(Instant, IpAddr, String)>>>;
+
+/// When each user of a lab with that ramp asked first, as the server saw it, and how often users
+/// had asked before the last of them came. Whoever asked first may have been asked for before the
+/// run, and is left out.
+fn first_requests() -> (Vec<Instant>, usize) {
+    let asked = Asked::default();
+    let noted = Arc::clone(&asked);
+    let stub = Stub::start_raw(move |mut stream, _| {
+        let Ok(peer) = stream.peer_addr() else { return };
+        while let Some(head) = read_head(&mut stream) {
+            let head = String::from_utf8_lossy(&head);
+            let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+            let all = &mut noted.lock().expect("a list");
+            all.push((Instant::now(), peer.ip(), path));
+            send(&mut stream, RIGHT);
+        }
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("session.toml");
+    let url = format!("http://{}", stub.address());
+    fs::write(&file, RAMP.replace("URL", &url)).expect("a file");
+    let results = folder.path().join("results");
+    let (file, results_text) = (file.display().to_string(), results.display().to_string());
+    let words = ["repeats=0", "calm=0s", "--results", &results_text];
+    let flags = words.into_iter().chain(["--no-lock", "--hiccups", "0s"]);
+    let run = triathlon(["lab", &file].into_iter().chain(flags)).expect_measured();
+    let trials = trials(&results);
+    let first = |trial: &&Trial| trial.point.as_ref().is_some_and(|point| point.attempt == 0);
+    let trial = trials.iter().find(first);
+    let trial = trial.unwrap_or_else(|| panic!("{run:#?}"));
+    let asked = asked.lock().expect("a list");
+    let of_it = asked.iter().filter(|(_, from, path)| {
+        trial.plan.sources.contains(from) && path.starts_with("/user?n=")
+    });
+    let mut firsts: BTreeMap<&str, Instant> = BTreeMap::new();
+    for (at, _, path) in of_it.clone() {
+        firsts.entry(path).or_insert(*at);
+    }
+    assert!(firsts.len() <= 12, "{firsts:?}");
+    let mut firsts: Vec<Instant> = firsts.into_values().collect();
+    firsts.sort_unstable();
+    let last = firsts.last().copied();
+    let before = of_it.filter(|(at, ..)| last.is_some_and(|last| *at < last));
+    let before = before.count();
+    (firsts.split_off(1.min(firsts.len())), before)
+}
+
+#[test]
+fn users_of_a_lab_come_one_after_another_over_the_ramp() {
+    let test = "users_of_a_lab_come_one_after_another_over_the_ramp";
+    let Some([]) = need(test, []) else { return };
+    // A machine that stands still for as long as the ramp shows nothing.
+    let mut tries = (0..5).map(|_| first_requests());
+    let is_spread = |(firsts, before): (Vec<Instant>, usize)| {
+        let eighths = firsts.iter().map(|at| {
+            let after = *at - firsts[0];
+            after.as_nanos() / EIGHTH.as_nanos()
+        });
+        // All twelve came, and not at once: those who came early had asked again and again.
+        firsts.len() == 11 && eighths.collect::<BTreeSet<_>>().len() >= 4 && before >= 2 * 12
+    };
+    assert!(tries.any(is_spread), "they come at once");
 }
 
 const COMING: &str = "
