@@ -149,6 +149,46 @@ fn no_limit_of_requests_is_none_on_the_wire() {
     }
 }
 
+/// Products whose folders state no limit keep a connection for longer than any server that has one
+/// as it comes, and none can be set.
+#[test]
+fn a_product_that_states_no_limit_of_requests_has_none_on_the_wire() {
+    const ASKED: u64 = 4 * 1_100;
+    let name = "a_product_that_states_no_limit_of_requests_has_none_on_the_wire";
+    let programs = ["h2o", "haproxy", "caddy", "traffic_server"];
+    if need(name, programs).is_none() {
+        return;
+    }
+    let products = ["caddy", "h2o", "haproxy", "origin", "trafficserver"];
+    for product in products {
+        let servers = ["stock", "tuned"]
+            .map(|preset| format!("[[server]]\nproduct = \"{product}\"\npreset = \"{preset}\"\n"));
+        let load = format!("requests = {ASKED}");
+        // A busy machine may not come to them before the window ends with its time.
+        let tells = |trials: &Vec<Trial>| {
+            let mut trials = trials.iter();
+            trials.all(|trial| trial.record.total.outcomes[Outcome::Ok] >= ASKED)
+        };
+        let mut tries = (0..5).map(|_| measured_for("4s", &servers.concat(), FILE, &load));
+        let trials = tries.find(tells).expect("a machine with time for a server");
+        assert_eq!(trials.len(), 2, "{product}");
+        for trial in &trials {
+            let total = &trial.record.total;
+            assert_eq!(total.outcomes.failures(), 0, "{product}");
+            assert_eq!(total.connections.closed_by_server, 0, "{product}");
+            assert_eq!(total.close_announced, 0, "{product}");
+        }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let results = folder.path().join("results");
+        let limited =
+            format!("[[server]]\nproduct = \"{product}\"\nkeep_alive = {{ requests = 10 }}\n");
+        let why = format!("{product} has no limit of requests on a connection that could be set");
+        measure(folder.path(), &results, "100ms", &[&limited, FILE, ""])
+            .expect_code(2)
+            .expect_complaint(&[&why]);
+    }
+}
+
 /// A window ends with its requests, or with its time where these take longer; what the server
 /// logged is what was asked in all.
 #[test]
