@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lab::probe::shelf;
-use lab::store::read_manifest;
-use model::experiment::Gap;
-use model::{Execution, Json as _, Trial};
+use model::{Execution, Trial};
 use report::Run;
 use verdict::TrialSet;
 
 use super::printer::print;
 use super::publish::publish;
-use super::stored::{self, DEPTH_MAX, Opened, find, is_among_trials, newest, was_trial};
+use super::stored::{
+    self, DEPTH_MAX, Opened, describe, find, is_among_trials, newest, was_trial,
+};
 use super::study;
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -456,35 +456,4 @@ fn read_files(
         page.run.sort();
     }
     Ok((pages, notes.is_empty()))
-}
-
-/// Takes the question and the gaps from a results directory, where it has them.
-fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
-    let manifest = folder.join("manifest.json");
-    if !manifest.is_file() {
-        return Ok(());
-    }
-    let read = |path: &Path| {
-        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
-    };
-    let written = read_manifest(folder)?;
-    let mut files = Vec::new();
-    let gaps = folder.join("gaps");
-    if gaps.is_dir() {
-        find(&gaps, 0, &mut files)?;
-    }
-    files.sort();
-    let gaps = files
-        .iter()
-        .map(|path| {
-            Gap::from_json(read(path)?.as_bytes())
-                .with_context(|| format!("{} does not describe a gap", path.display()))
-        })
-        .collect::<anyhow::Result<Vec<Gap>>>()?;
-    *run = Run::of(&written, &gaps);
-    let experiment = folder.join("experiment.toml");
-    if experiment.is_file() {
-        run.experiment = Some(model::redact::written(&read(&experiment)?));
-    }
-    Ok(())
 }

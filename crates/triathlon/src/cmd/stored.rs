@@ -8,8 +8,10 @@ use lab::LabError;
 use lab::scratch::Scratch;
 use lab::store::digests::{self, Differences};
 use lab::store::{pack, read_manifest};
+use model::experiment::Gap;
 use model::plan::{FORMAT, FORMAT_OLDEST};
 use model::{Json as _, Trial};
+use report::Run;
 
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -302,6 +304,37 @@ pub(super) fn find(folder: &Path, depth: u32, files: &mut Vec<PathBuf>) -> anyho
         {
             files.push(path);
         }
+    }
+    Ok(())
+}
+
+/// Takes the question and the gaps from a results directory, where it has them.
+pub(super) fn describe(folder: &Path, run: &mut Run) -> anyhow::Result<()> {
+    let manifest = folder.join("manifest.json");
+    if !manifest.is_file() {
+        return Ok(());
+    }
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    let written = read_manifest(folder)?;
+    let mut files = Vec::new();
+    let gaps = folder.join("gaps");
+    if gaps.is_dir() {
+        find(&gaps, 0, &mut files)?;
+    }
+    files.sort();
+    let gaps = files
+        .iter()
+        .map(|path| {
+            Gap::from_json(read(path)?.as_bytes())
+                .with_context(|| format!("{} does not describe a gap", path.display()))
+        })
+        .collect::<anyhow::Result<Vec<Gap>>>()?;
+    *run = Run::of(&written, &gaps);
+    let experiment = folder.join("experiment.toml");
+    if experiment.is_file() {
+        run.experiment = Some(model::redact::written(&read(&experiment)?));
     }
     Ok(())
 }
