@@ -349,6 +349,58 @@ connections = 1000
     }
 
     #[test]
+    fn a_published_figure_is_a_rate_or_another_number_with_its_unit() {
+        let figure = |keys: &str| {
+            let figure = format!("[[published]]\nwhat = \"w\"\n{keys}\n[[asked]]");
+            let text = SMALL.replacen("[[asked]]", &figure, 1);
+            parse("x.toml", &text, &[]).map_err(|error| error.to_string())
+        };
+        for keys in [
+            "rate = 2997.1",
+            "show = \"rate\"\nvalue = \"2k\"",
+            "show = \"user\"\nvalue = \"95us\"",
+            "show = \"failures\"\nvalue = \"2.5 %\"",
+            "show = \"received\"\nvalue = 15_600",
+            "show = \"per_connection\"\nvalue = 7.5",
+        ] {
+            figure(keys).unwrap();
+        }
+        for (keys, said) in [
+            (
+                "",
+                "14: published[0]: give the figure: rate (right answers per second), or show and \
+                 value (which number it is, and how much)",
+            ),
+            (
+                "show = \"user\"\nrate = 1",
+                "17: published[0].rate: it is short for show = \"rate\" and a value: give either \
+                 rate, or show and value",
+            ),
+            (
+                "show = \"user\"",
+                "16: published[0].show: say with value how much it was: a time with its unit, as \
+                 in value = \"95us\"",
+            ),
+            (
+                "value = 95",
+                "16: published[0].value: say with show which number it is, as in show = \"user\"",
+            ),
+            (
+                "show = \"user\"\nvalue = 95",
+                "17: published[0].value: write a time with its unit, as in value = \"95us\", not \
+                 95",
+            ),
+        ] {
+            assert_eq!(figure(keys).unwrap_err(), format!("x.toml:{said}"));
+        }
+        let error = figure("show = \"usr\"\nvalue = \"95us\"").unwrap_err();
+        assert!(error.ends_with("did you mean 'user'?"), "{error}");
+        let error = figure("show = \"user\"\nvalue = true").unwrap_err();
+        let said = "write a number, or text with its unit";
+        assert!(error.contains(said), "{error}");
+    }
+
+    #[test]
     fn a_published_figure_names_a_point_that_there_is() {
         let figure = |keys: &str| {
             let figure = format!("[[published]]\nwhat = \"w\"\nrate = 1\n{keys}\n[[asked]]");

@@ -388,7 +388,7 @@ fn every_published_figure_belongs_beside_something_of_its_experiment() {
             );
         }
     }
-    assert_eq!(seen, 30);
+    assert_eq!(seen, 36);
 }
 
 #[test]
@@ -434,7 +434,7 @@ fn the_table_of_keys_is_that_of_the_types() {
             "suite": "TLS_AES_128_GCM_SHA256" },
         "generator": { "agents": ["a"], "address": "192.0.2.1" },
         "host": { "server": "b", "address": "192.0.2.1" },
-        "published": [{ "what": "w", "rate": 1, "source": "s", "server": "s", "workload": "w",
+        "published": [{ "what": "w", "rate": 1, "show": "user", "value": "95us", "source": "s", "server": "s", "workload": "w",
             "connections": 1, "sources": 1, "placement": "apart", "network": "veth" }],
         "asked": [{ "who": "w", "demand": "d", "show": "rate", "server": "s", "workload": "w",
             "connections": 1, "sources": 1, "against": "s", "against_workload": "w", "means": "m",

@@ -1,8 +1,8 @@
-//! What an earlier study published, what its readers asked for, and which number of this experiment
-//! answers it.
+//! What readers of an earlier study asked for, and which number of this experiment answers it.
 
 use serde::{Deserialize, Serialize};
 
+use super::figure::Quantity;
 use super::values::RateText;
 use super::{Network, Placement, ServerVariant};
 use crate::units::Rate;
@@ -43,38 +43,6 @@ impl PointName<'_> {
             network: self.network.or(other.network),
         }
     }
-}
-
-/// `[[published]]`: a figure of an earlier study, and the place of this experiment that it belongs
-/// beside.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// What it is a figure of, in the words of the study.
-    pub what: String,
-    /// Right answers per second.
-    pub rate: RateText,
-    /// Where the study gives it, and what of it was derived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// The label of a server of this experiment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
-    /// The name of a workload of this experiment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workload: Option<String>,
-    /// At so many connections; where none are given, at those with the highest rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connections: Option<u32>,
-    /// From so many source addresses; where none are given, from those with the highest rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sources: Option<u32>,
-    /// Where its generator runs; where nothing is said, on CPUs of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placement: Option<Placement>,
-    /// Its network; where nothing is said, loopback.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network: Option<Network>,
 }
 
 /// `[[asked]]`: a demand, and where its answer is: a number of a point, the ratio of two points, a
@@ -140,22 +108,6 @@ pub struct Demand {
     /// Why there is no answer here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not: Option<String>,
-}
-
-impl Published {
-    /// The point that it belongs beside.
-    pub fn point(&self) -> PointName<'_> {
-        PointName {
-            server: self.server.as_deref(),
-            workload: self.workload.as_deref(),
-            connections: self.connections,
-            // That of the figure is what was reached, not what was asked for.
-            rate: None,
-            sources: self.sources,
-            placement: self.placement,
-            network: self.network,
-        }
-    }
 }
 
 impl Demand {
@@ -317,6 +269,37 @@ impl Shown {
             Self::System => "CPU time in the kernel for a request",
             Self::Threads => "threads of the server",
             Self::User => "CPU time in user code for a request",
+        }
+    }
+
+    /// In what it is counted.
+    pub const fn quantity(self) -> Quantity {
+        match self {
+            Self::BesideContent
+            | Self::Content
+            | Self::Goodput
+            | Self::LogBytes
+            | Self::Memory
+            | Self::Received
+            | Self::Sent => Quantity::Bytes,
+            Self::Addresses
+            | Self::Begun
+            | Self::Headroom
+            | Self::LogLines
+            | Self::PerConnection
+            | Self::Processes
+            | Self::SourcesUsed
+            | Self::Threads => Quantity::Count,
+            Self::Rate => Quantity::Rate,
+            Self::Busy | Self::ClosedByServer | Self::Failures | Self::KeptAlive => Quantity::Share,
+            Self::Cpu
+            | Self::CpuBehind
+            | Self::Generator
+            | Self::P50
+            | Self::P99
+            | Self::Recovery
+            | Self::System
+            | Self::User => Quantity::Time,
         }
     }
 }

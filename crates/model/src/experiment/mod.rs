@@ -7,6 +7,7 @@ mod agents;
 mod counts;
 mod course;
 mod demand;
+mod figure;
 mod file;
 mod meeting;
 mod own;
@@ -26,7 +27,8 @@ use crate::units::{Rate, Span};
 pub use agents::{GeneratorFile, HostFile};
 pub use counts::Counts;
 pub use course::{Network, Placement, StageText};
-pub use demand::{Demand, PointName, Published, Shown};
+pub use demand::{Demand, PointName, Shown};
+pub use figure::{Published, Quantity, ValueText};
 pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, ExperimentFile, HeaderFile, LoadFile, LoadMode, Order,
     RELOAD_WINDOW_MIN, REPEATS_MAX, Restart, ServerFile, WorkloadFile,
@@ -301,6 +303,7 @@ impl TryFrom<ExperimentFile> for Experiment {
         let workers = course::workers(&file.load)?;
         course::check_requests(&file)?;
         let users = users::read(&file.load, &file.workload, &workloads)?;
+        figure::check(&file.published)?;
         if file.load.timeout.is_zero() {
             return Err(wrong("load.timeout", "give more than 0"));
         }

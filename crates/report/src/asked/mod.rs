@@ -3,7 +3,7 @@
 
 mod select;
 
-use model::experiment::{Demand, Published};
+use model::experiment::{Demand, Published, Shown};
 use model::{Severity, Status};
 use verdict::analysis::{Standing, UNANSWERED};
 use verdict::words;
@@ -75,6 +75,30 @@ pub(crate) fn beside<'r>(run: &'r Run, figure: &Published) -> Option<Cell<'r>> {
     select::beside(run, figure)
 }
 
+/// A number of a point, and its value; or why there is none.
+pub(crate) fn number_at(cell: &Cell<'_>, shown: Shown) -> Result<(Number, f64), String> {
+    select::number_at(cell, shown)
+}
+
+/// A value of a figure, whose times are in seconds, in the unit in which numbers are kept.
+pub(crate) fn in_its_unit(shown: Shown, value: f64) -> f64 {
+    select::in_its_unit(shown, value)
+}
+
+/// A value that is kept in that unit, as people read it.
+pub(crate) fn with_unit(shown: Shown, value: f64) -> String {
+    select::with_unit(shown, value)
+}
+
+/// What a page says whose questions and figures are not those of the record, but of `file`.
+pub fn of_a_later_file(file: &str) -> String {
+    format!(
+        "The questions that this page answers, and the figures of earlier studies, are those of \
+         {file}, a later file than the record: what they name and this run did not measure has \
+         no number here."
+    )
+}
+
 /// So many could be answered by a number, of so many.
 pub fn answered(answers: &[Answer]) -> String {
     let count = |is_struck: bool| {
@@ -125,7 +149,7 @@ pub(crate) fn told(run: &Run, demand: &Demand) -> Told {
         return Told::Not(reason.clone());
     }
     let number = match (&demand.rule, demand.show) {
-        (Some(rule), _) => Ok(spoke(run, rule, demand)),
+        (Some(rule), _) => spoke(run, rule, demand),
         (None, Some(shown)) if demand.is_ratio() => ratio_of(run, shown, demand),
         (None, Some(shown)) => number_of(run, shown, demand),
         (None, None) => Err("the experiment does not say what answers this".to_owned()),
@@ -141,7 +165,7 @@ pub(crate) fn told(run: &Run, demand: &Demand) -> Told {
 
 /// In how many trials a rule found something that makes them suspect or invalid; what it only
 /// noted is told apart.
-fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
+fn spoke(run: &Run, rule: &str, demand: &Demand) -> Result<Number, String> {
     let workload = demand.workload.as_deref().unwrap_or_default();
     let label = demand
         .server
@@ -156,6 +180,12 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
                 .is_none_or(|name| digest.id.workload == *name)
     };
     let all = run.digests().iter().filter(is_meant);
+    if all.clone().next().is_none() {
+        let named = [label, demand.workload.as_deref()];
+        let named: Vec<&str> = named.into_iter().flatten().collect();
+        let (cause, named) = (select::cause(run), named.join(", "));
+        return Err(format!("not measured here: {cause} ({named})"));
+    }
     let severity = |digest: &&Digest| {
         let mut rules = digest.rules.iter();
         let found = rules.find(|(other, _)| other == rule);
@@ -181,7 +211,7 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
         ),
     };
     let of = words::plural(all.count() as u64, "trial");
-    Number {
+    Ok(Number {
         value: format!("{count} of {of}"),
         interval: None,
         place: match heard.filter(|_| has_spoken) {
@@ -200,7 +230,7 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Number {
         is_ratio: false,
         is_bound: false,
         counts_unanswered: false,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The point that a demand names, and its number.
 
-use model::experiment::{Demand, Network, Placement, PointName, Published, Shown};
+use model::experiment::{Demand, Network, Placement, PointName, Published, Quantity, Shown};
 use model::point::{NETWORK, PLACEMENT, SOURCES, Value};
 use model::{Claim, Outcome, Status};
 use verdict::analysis::{Measure, Standing};
@@ -108,16 +108,21 @@ impl Place<'_> {
         for word in [placement.map(Placement::name), network.map(Network::name)] {
             place.extend(word.map(|word| format!(", {word}")));
         }
-        let cause = match run.is_scaled() {
-            true => "left out to fit this machine or the budget",
-            false => "no trial has this point",
-        };
-        format!("not measured here: {cause} ({place})")
+        format!("not measured here: {} ({place})", cause(run))
     }
 }
 
-/// A number of a cell, the claim that it rests on, and its unit.
-fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
+/// Why a run has no trial that a demand names, if no gap says it.
+pub(super) const fn cause(run: &Run) -> &'static str {
+    // Of a later question nobody knows whether this run was to answer it.
+    match run.is_scaled() && !run.is_asked_later() {
+        true => "left out to fit this machine or the budget",
+        false => "no trial has this point",
+    }
+}
+
+/// A number of a cell, and the claim that it rests on.
+fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim) {
     let resources =
         |value: fn(&crate::digests::Digest) -> Option<f64>| cell.value(Claim::Resources, value);
     let spent = |value: fn(&Resources) -> Option<f64>| {
@@ -127,43 +132,67 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim, Unit) {
     let load = cell.response_claim();
     let of_load = |value: fn(&crate::digests::Digest) -> Option<f64>| cell.value(load, value);
     let response = |position| cell.response(position).map(|response| response.measure);
-    let (number, unit) = match shown {
-        Shown::Addresses => (of_load(|digest| digest.addresses), Unit::Count),
-        Shown::Begun => (spent(|of| of.processes_begun), Unit::Count),
-        Shown::BesideContent => (spent(|of| of.beside_content), Unit::Bytes),
-        Shown::Busy => (of_load(|digest| digest.busy), Unit::Share),
-        Shown::ClosedByServer => (
-            of_load(crate::digests::Digest::closed_by_server),
-            Unit::Share,
-        ),
-        Shown::Content => (of_load(|digest| digest.content), Unit::Bytes),
-        Shown::Cpu => (resources(|digest| digest.cpu_us), Unit::Microseconds),
-        Shown::CpuBehind => {
-            let behind = resources(|digest| digest.resources.behind_us);
-            (behind, Unit::Microseconds)
-        }
-        Shown::Failures => (of_load(failures), Unit::Share),
-        Shown::Generator => (resources(|digest| digest.generator_us), Unit::Microseconds),
-        Shown::Goodput => (of_load(|digest| Some(digest.goodput)), Unit::Bytes),
-        Shown::Headroom => (of_load(|digest| digest.headroom), Unit::Count),
-        Shown::KeptAlive => (of_load(|digest| digest.kept_alive), Unit::Share),
-        Shown::LogBytes => (spent(|of| of.logged_bytes), Unit::Bytes),
-        Shown::LogLines => (spent(|of| of.logged_lines), Unit::Count),
-        Shown::Memory => (resources(|digest| digest.memory), Unit::Bytes),
-        Shown::P50 => (response(P50), Unit::Microseconds),
-        Shown::P99 => (response(P99), Unit::Microseconds),
-        Shown::PerConnection => (of_load(per_connection), Unit::Count),
-        Shown::Processes => (spent(|of| of.processes), Unit::Count),
-        Shown::Rate => (cell.rate(), Unit::PerSecond),
-        Shown::Received => (spent(|of| of.received), Unit::Bytes),
-        Shown::Recovery => (cell.recovery(), Unit::Seconds),
-        Shown::Sent => (spent(|of| of.sent), Unit::Bytes),
-        Shown::SourcesUsed => (of_load(sources_used), Unit::Count),
-        Shown::System => (resources(|digest| digest.system_us), Unit::Microseconds),
-        Shown::Threads => (spent(|of| of.threads), Unit::Count),
-        Shown::User => (resources(|digest| digest.user_us), Unit::Microseconds),
+    let number = match shown {
+        Shown::Addresses => of_load(|digest| digest.addresses),
+        Shown::Begun => spent(|of| of.processes_begun),
+        Shown::BesideContent => spent(|of| of.beside_content),
+        Shown::Busy => of_load(|digest| digest.busy),
+        Shown::ClosedByServer => of_load(crate::digests::Digest::closed_by_server),
+        Shown::Content => of_load(|digest| digest.content),
+        Shown::Cpu => resources(|digest| digest.cpu_us),
+        Shown::CpuBehind => resources(|digest| digest.resources.behind_us),
+        Shown::Failures => of_load(failures),
+        Shown::Generator => resources(|digest| digest.generator_us),
+        Shown::Goodput => of_load(|digest| Some(digest.goodput)),
+        Shown::Headroom => of_load(|digest| digest.headroom),
+        Shown::KeptAlive => of_load(|digest| digest.kept_alive),
+        Shown::LogBytes => spent(|of| of.logged_bytes),
+        Shown::LogLines => spent(|of| of.logged_lines),
+        Shown::Memory => resources(|digest| digest.memory),
+        Shown::P50 => response(P50),
+        Shown::P99 => response(P99),
+        Shown::PerConnection => of_load(per_connection),
+        Shown::Processes => spent(|of| of.processes),
+        Shown::Rate => cell.rate(),
+        Shown::Received => spent(|of| of.received),
+        Shown::Recovery => cell.recovery(),
+        Shown::Sent => spent(|of| of.sent),
+        Shown::SourcesUsed => of_load(sources_used),
+        Shown::System => resources(|digest| digest.system_us),
+        Shown::Threads => spent(|of| of.threads),
+        Shown::User => resources(|digest| digest.user_us),
     };
-    (number, claim(shown, load), unit)
+    (number, claim(shown, load))
+}
+
+/// The unit in which a number is kept.
+const fn unit(shown: Shown) -> Unit {
+    match shown.quantity() {
+        Quantity::Bytes => Unit::Bytes,
+        Quantity::Count => Unit::Count,
+        Quantity::Rate => Unit::PerSecond,
+        Quantity::Share => Unit::Share,
+        Quantity::Time if matches!(shown, Shown::Recovery) => Unit::Seconds,
+        Quantity::Time => Unit::Microseconds,
+    }
+}
+
+/// A value of a figure, whose times are in seconds, in that unit.
+pub(super) fn in_its_unit(shown: Shown, value: f64) -> f64 {
+    match unit(shown) {
+        Unit::Microseconds => value * 1e6,
+        _ => value,
+    }
+}
+
+/// A value in that unit, as people read it.
+pub(super) fn with_unit(shown: Shown, value: f64) -> String {
+    match shown {
+        Shown::Goodput => format!("{}/s", unit(shown).show(value)),
+        Shown::Headroom => format!("{} ×", digits(value)),
+        Shown::KeptAlive => fine_share(value),
+        _ => unit(shown).show(value),
+    }
 }
 
 /// The claim that a number rests on; `load` is that of what the load says of the server.
@@ -267,38 +296,38 @@ fn trials(cells: &[&Cell<'_>]) -> Vec<u32> {
 /// The number that a demand names.
 pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, String> {
     let cell = Place(demand.point()).cell(run)?;
-    let (found, claim, unit) = measure(&cell, shown);
-    let missing = || format!("not known here: {} of {}", shown.name(), place(&cell));
+    number_at(&cell, shown).map(|(number, _)| number)
+}
+
+/// A number of a cell, and its value.
+pub(super) fn number_at(cell: &Cell<'_>, shown: Shown) -> Result<(Number, f64), String> {
+    let (found, claim) = measure(cell, shown);
+    let missing = || format!("not known here: {} of {}", shown.name(), place(cell));
     let found = found.ok_or_else(missing)?;
-    let per_second = matches!(shown, Shown::Goodput);
-    let show = |value: f64| match (shown, per_second) {
-        (Shown::KeptAlive, _) => fine_share(value),
-        (Shown::Headroom, _) => format!("{} ×", digits(value)),
-        (_, true) => format!("{}/s", unit.show(value)),
-        (_, false) => unit.show(value),
-    };
+    let show = |value: f64| with_unit(shown, value);
     let ends = found.interval.unzip();
     let high = ends.1.filter(|_| !found.is_open_above);
     let is_at_most = matches!(shown, Shown::Recovery) && cell.recovered_within();
     let interval = words::interval((ends.0, high), show);
-    let status = worth(&cell, claim);
-    Ok(Number {
+    let status = worth(cell, claim);
+    let number = Number {
         value: match is_at_most {
             true => format!("at most {}", show(found.median)),
             false => show(found.median),
         },
         interval: interval.filter(|_| !is_at_most),
-        place: format!("{}, {}", shown.name(), place(&cell)),
+        place: format!("{}, {}", shown.name(), place(cell)),
         standing: struck_if_invalid(found.standing, status, found.standing == Standing::AtLeast),
         status: Some(status),
         means: None,
-        trials: trials(&[&cell]),
+        trials: trials(&[cell]),
         probes: Vec::new(),
         rounds: found.counting().into_values().collect(),
         is_ratio: false,
         is_bound: is_at_most || found.standing == Standing::AtLeast,
         counts_unanswered: is_time(shown) && found.has_bounds,
-    })
+    };
+    Ok((number, found.median))
 }
 
 /// The cell that a published figure belongs beside: of several the one with the highest rate, at
@@ -317,8 +346,8 @@ pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Numbe
     if let Some(why) = unlike(&one, &other) {
         return Err(why);
     }
-    let (ours, claim, _) = measure(&one, shown);
-    let (theirs, _, _) = measure(&other, shown);
+    let (ours, claim) = measure(&one, shown);
+    let (theirs, _) = measure(&other, shown);
     let missing = |cell: &Cell<'_>| format!("not known here: {} of {}", shown.name(), place(cell));
     let ours = ours.ok_or_else(|| missing(&one))?;
     let theirs = theirs.ok_or_else(|| missing(&other))?;

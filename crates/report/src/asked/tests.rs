@@ -352,15 +352,73 @@ fn a_rule_answers_with_the_trials_in_which_it_spoke() {
         noted.place.starts_with(&rule) && noted.place.contains("; noted, without doubt"),
         "{noted:?}"
     );
-    // What it says of others is not told of a server where it found nothing.
-    let of_nobody = format!("\"rule\": \"{rule}\", \"server\": \"nobody\"");
-    let elsewhere = number(&mut run, &of_nobody);
-    assert_eq!(elsewhere.place, format!("{rule} found nothing"));
     let none = number(&mut run, r#""rule": "GEN-99""#);
     assert!(
         none.trials.is_empty() && none.value.starts_with("0 of "),
         "{none:?}"
     );
+    // What it says of others is not told of a server where it found nothing.
+    let trials = first_heat();
+    let mut verdicts = judge_set(&trials);
+    for (trial, verdict) in trials.iter().zip(&mut verdicts) {
+        let point = trial.point.as_ref();
+        if point.is_some_and(|point| point.id.server == "nginx") {
+            verdict.findings.clear();
+        }
+    }
+    let mut run = Run::default();
+    trials.iter().for_each(|trial| run.add(trial));
+    run.judge(&verdicts);
+    let of = |server: &str| format!("\"rule\": \"{rule}\", \"server\": \"{server}\"");
+    let elsewhere = number(&mut run, &of("nginx"));
+    assert_eq!(elsewhere.place, format!("{rule} found nothing"));
+    // Where no trial is, it says nothing at all.
+    let nobody = told(&mut run, &of("nobody"));
+    let why = "not measured here: no trial has this point (nobody)";
+    assert!(
+        matches!(&nobody, Told::Not(said) if said == why),
+        "{nobody:?}"
+    );
+}
+
+/// A question that came after a run is answered by its trials as one that it was made for.
+#[test]
+fn a_later_file_asks_what_the_record_does_not() {
+    let mut run = run();
+    let text = r#"{ "experiment": { "name": "x", "question": "?", "rounds": 6,
+        "duration": "1s" }, "server": [{ "product": "nginx" }],
+        "load": { "connections": [1, 64] },
+        "workload": [{ "name": "seven-bytes", "body": { "bytes": 7 } }],
+        "published": [{ "what": "w", "show": "cpu", "value": "95us", "server": "nginx",
+            "workload": "seven-bytes", "connections": 64 }],
+        "asked": [
+            { "who": "a", "demand": "?", "show": "rate", "server": "nginx", "connections": 64 },
+            { "who": "b", "demand": "?", "show": "rate", "server": "thttpd" },
+            { "who": "c", "demand": "?", "show": "rate", "server": "nginx", "workload": "none" },
+            { "who": "d", "demand": "?", "show": "rate", "server": "nginx", "connections": 5 },
+            { "who": "e", "demand": "?", "rule": "GEN-03", "workload": "none" }] }"#;
+    let later: model::ExperimentFile = serde_json::from_str(text).unwrap();
+    let later = model::Experiment::try_from(later).unwrap();
+    run.ask_later(&later, "later.toml");
+    let all = answers(&run);
+    // The first workload is that of the file, not that of the run.
+    let Told::Number(first) = &all[0].told else {
+        panic!("{all:?}");
+    };
+    assert_eq!(
+        first.place,
+        "right answers, nginx, seven-bytes, 64 connections"
+    );
+    for answer in &all[1..] {
+        let Told::Not(why) = &answer.told else {
+            panic!("{answer:?}");
+        };
+        assert!(why.starts_with("not measured here: no trial"), "{why}");
+    }
+    assert_eq!(crate::published::rows(&run).len(), 1);
+    let said = run.said_first();
+    let is_said = |said: &String| said.contains("later.toml, a later file than the record");
+    assert!(said.iter().any(is_said), "{said:?}");
 }
 
 /// One round of six in which answers never were as before leaves the median what it is; where they

@@ -11,6 +11,7 @@ mod digest;
 mod framing;
 mod gaps;
 mod knee;
+mod later;
 mod left_out;
 mod links;
 mod order;
@@ -94,6 +95,8 @@ pub struct Run {
     expanded: Option<Experiment>,
     gaps: Vec<Gap>,
     is_scaled: bool,
+    /// Whether questions and figures are not those of its experiment.
+    is_asked_later: bool,
     digests: Vec<Digest>,
     servers: BTreeMap<String, Server>,
     surroundings: Surroundings,

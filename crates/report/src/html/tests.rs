@@ -501,7 +501,7 @@ fn what_was_published_stands_beside_what_is_measured_with_a_warning() {
     for part in [
         "Other hardware",
         "<td>nginx, ",
-        "<td class=\"n\">1,000</td>",
+        "<td class=\"n\">1,000/s</td>",
         "not measured in this run",
         "a table &amp; its text",
     ] {

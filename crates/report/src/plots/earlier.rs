@@ -1,5 +1,7 @@
 //! What earlier studies published for points of a chart of rates, as lines to hold them against.
 
+use model::experiment::Shown;
+
 use super::Subject;
 use crate::chart::{Kind, Point, Series};
 use crate::number::Unit;
@@ -20,8 +22,9 @@ pub(super) fn lines(
     references: &[Series],
 ) -> (Vec<Series>, String) {
     let here = rows(subject.run).into_iter().filter(|row| {
-        let cell = row.now.as_ref().map(|(cell, _)| cell);
-        cell.is_some_and(|cell| cell.rounds[0].id.workload == subject.workload)
+        let now = row.now.as_ref();
+        let is_here = now.is_ok_and(|now| now.cell.rounds[0].id.workload == subject.workload);
+        is_here && row.shown == Shown::Rate
     });
     let (Some(across), Some((low, high))) = (
         ends(series, |point| point.x).filter(|(first, last)| first < last),

@@ -16,8 +16,7 @@ use verdict::words;
 use crate::asked::{Answer, Number, Told, answered, answers, convention, rest_on};
 use crate::chart::Chart;
 use crate::digests::{Run, is_loud};
-use crate::number::{plain, times};
-use crate::published::{RATIO, WARNING, rows};
+use crate::published::{WARNING, meaning, rows};
 
 pub use notes::NoteError;
 pub use probes::{AgainOfProbes, of_probes};
@@ -173,28 +172,29 @@ fn answer(run: &Run) -> String {
 }
 
 fn then_and_now(run: &Run) -> String {
-    if run.published.is_empty() {
+    let rows = rows(run);
+    if rows.is_empty() {
         return String::new();
     }
     let mut out = format!(
-        "\n## Then and now\n\n**{WARNING}** {RATIO}\n\n\
-         | what | here | then | now | now / then | source |\n|---|---|--:|--:|--:|---|\n"
+        "\n## Then and now\n\n**{WARNING}** {}\n\n\
+         | what | here | then | now | now / then | source |\n|---|---|--:|--:|--:|---|\n",
+        meaning(&rows)
     );
-    for row in rows(run) {
-        let (place, now, ratio) = match &row.now {
-            Some((cell, rate)) => (
-                format!("{}, {}", cell.server(), cell.place().text()),
-                standing(&plain(rate.median), rate.standing),
-                standing(&times(rate.median / row.then), rate.standing),
-            ),
-            None => ("not measured in this run".into(), "–".into(), "–".into()),
+    for row in &rows {
+        let (now, ratio) = match &row.now {
+            Ok(now) => {
+                let of = now.number.standing;
+                (standing(&now.number.value, of), standing(&now.ratio, of))
+            }
+            Err(_) => ("–".to_owned(), "–".to_owned()),
         };
         let _ = writeln!(
             out,
-            "| {} | {} | {}/s | {now} | {ratio} | {} |",
+            "| {} | {} | {} | {now} | {ratio} | {} |",
             text(row.what),
-            text(&place),
-            plain(row.then),
+            text(&row.here()),
+            text(&row.then_with_unit()),
             text(row.source)
         );
     }

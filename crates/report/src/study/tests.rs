@@ -170,7 +170,7 @@ fn a_published_figure_names_its_point() {
         let mut run = run.clone();
         run.published = vec![figure];
         let row = rows(&run).remove(0);
-        row.now.map(|(cell, _)| cell.place().connections())
+        row.now.ok().map(|now| now.cell.place().connections())
     };
     assert_eq!(place(r#", "sources": 10"#), Some(1));
     assert_eq!(place(r#", "sources": 160"#), Some(16));
@@ -178,6 +178,62 @@ fn a_published_figure_names_its_point() {
     assert_eq!(place(r#", "network": "veth""#), None);
     assert_eq!(place(r#", "placement": "shared""#), None);
     assert!(place("").is_some());
+}
+
+/// Each figure has its unit, and the ratios are said to be good for no more than they are.
+#[test]
+fn a_published_figure_may_be_any_number_of_a_point() {
+    let whole = run();
+    let page = |figures: &[&str]| {
+        let figure = |keys: &&str| {
+            value_of(&format!(
+                r#"{{"what": "w", "server": "nginx", "workload": "seven-bytes",
+                    "connections": 64, {keys}}}"#
+            ))
+        };
+        let mut run = whole.clone();
+        run.published = figures.iter().map(figure).collect();
+        let made = study(&run, "x", "x", "", None).unwrap().page;
+        let (_, section) = made.split_once("## Then and now").unwrap();
+        let (section, _) = section.split_once("\n## ").unwrap();
+        section.to_owned()
+    };
+    let rate = r#""rate": 1000"#;
+    let of_rates = page(&[rate]);
+    for part in [
+        "now / then is mostly how much faster this machine is in all; where it differs from row \
+         to row, it is more.\n",
+        "| w | nginx, 64 connections | 1,000/s | ",
+    ] {
+        assert!(of_rates.contains(part), "{part}: {of_rates}");
+    }
+    assert_eq!(page(&[r#""show": "rate", "value": 1000"#]), of_rates);
+    let cpu = r#""show": "cpu", "value": "95us""#;
+    let mixed = page(&[rate, cpu, r#""show": "headroom", "value": 1.5"#]);
+    for part in [
+        "now / then of rates is mostly how much faster this machine is in all, and of times what \
+         part of them this machine needs; where it differs from row to row, among those of a \
+         kind, it is more. Bytes, counts and shares say little of how fast",
+        "| w | nginx, 64 connections | 1,000/s | ",
+        "| w | CPU time of the server for a request, nginx, 64 connections | 95.0 µs | ",
+        "| w | headroom of the generator, nginx, 64 connections | 1.50 × | ",
+    ] {
+        assert!(mixed.contains(part), "{part}: {mixed}");
+    }
+    let cells = whole.cells("seven-bytes");
+    let mut cells = cells.iter().filter(|cell| cell.server() == "nginx");
+    let cell = cells.find(|cell| cell.place().connections() == 64);
+    let shown = model::experiment::Shown::Cpu;
+    let (number, value) = crate::asked::number_at(cell.unwrap(), shown).unwrap();
+    let ratio = standing(&crate::number::times(value / 95.0), number.standing);
+    let now = standing(&number.value, number.standing);
+    let row = format!("| 95.0 µs | {now} | {ratio} | ");
+    assert!(mixed.contains(&row), "{row}: {mixed}");
+    // What the trials do not hold is said by its name, and has no ratio.
+    let none = page(&[r#""show": "log_bytes", "value": 92"#]);
+    let row = "not known here: bytes of the access log for a request of nginx, seven-bytes, 64 \
+               connections | 92.0 B | – | – |";
+    assert!(none.contains(row), "{none}");
 }
 
 #[test]

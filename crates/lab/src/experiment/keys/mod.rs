@@ -76,6 +76,8 @@ pub enum Kind {
     Time,
     /// Yes or no.
     Truth,
+    /// A number, or text with its unit.
+    Value,
     /// A table of another grammar, that of variables.
     Variables,
     /// One of these words.
@@ -103,6 +105,9 @@ impl Kind {
             Self::Truth => "true or false".to_owned(),
             Self::Texts => "a list of texts in quotes".to_owned(),
             Self::Time => "a time in quotes: \"500us\", \"20ms\", \"10s\" or \"2m\"".to_owned(),
+            Self::Value => {
+                "a number, or text with its unit: 7.5, \"64k\", \"95us\" or \"21 %\"".to_owned()
+            }
             Self::Word(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 match quoted.split_last() {

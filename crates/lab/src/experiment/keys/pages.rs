@@ -187,7 +187,7 @@ fn value(kind: Kind, path: &str) -> Value {
             let list = json!({ "type": "array", "items": number, "minItems": 1 });
             json!({ "anyOf": [number, list, object(EVEN_POINTS.path)] })
         }
-        Kind::Rate | Kind::Size => json!({
+        Kind::Rate | Kind::Size | Kind::Value => json!({
             "anyOf": [{ "type": "number", "minimum": 0 }, { "type": "string" }],
         }),
         Kind::Settings => {

@@ -1,6 +1,8 @@
 //! The keys of figures that earlier studies published.
 
-use super::Kind::{Rate, Text};
+use model::experiment::Shown;
+
+use super::Kind::{Rate, Text, Value, Word};
 use super::Section;
 use super::point::{CONNECTIONS, NETWORK, PLACEMENT, SOURCES};
 use super::table::{MUST, NONE, key};
@@ -9,7 +11,8 @@ pub(super) const PUBLISHED: Section = Section {
     path: "published",
     written: "[[published]]",
     meaning: "A figure of an earlier study. The report shows them beside its own, then and now, \
-              with the warning that the hardware was different.",
+              with the warning that the hardware was different. Give either rate, or show and \
+              value.",
     keys: &[
         key(
             "what",
@@ -21,9 +24,25 @@ pub(super) const PUBLISHED: Section = Section {
         key(
             "rate",
             Rate,
-            MUST,
+            "show and value must be given",
             "rate = 2997.1",
-            "Right answers per second.",
+            "Right answers per second: short for show = \"rate\" and a value.",
+        ),
+        key(
+            "show",
+            Word(Shown::WORDS),
+            "rate must be given",
+            "show = \"user\"",
+            "Which number of a point it is a figure of, where it is no rate: by the words of \
+             [[asked]].",
+        ),
+        key(
+            "value",
+            Value,
+            "rate must be given",
+            "value = \"95us\"",
+            "How much it was then: a time with its unit, a share in per cent (\"21 %\"), bytes as \
+             a number or with k, M or G for powers of 1024, all else as a number.",
         ),
         key(
             "source",

@@ -195,9 +195,14 @@ static HOST: Table = Table {
 static PUBLISHED: Table = Table {
     plain: &[
         "connections",
+        "network",
+        "placement",
         "rate",
         "server",
+        "show",
         "source",
+        "sources",
+        "value",
         "what",
         "workload",
     ],
@@ -283,6 +288,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// What earlier studies published and asked only names points, whatever the way to one.
+    #[test]
+    fn every_key_of_earlier_studies_may_be_brought() {
+        for section in lab::experiment::keys::SECTIONS {
+            if !matches!(section.path, "asked" | "published") {
+                continue;
+            }
+            for key in section.keys {
+                let fields = serde_json::Map::from_iter([(key.name.to_owned(), json!("x"))]);
+                let experiment = json!({ section.path: [fields] });
+                assert_eq!(first_strange(&experiment), None, "{}", key.name);
+            }
+        }
+    }
 
     #[test]
     fn a_key_that_nobody_has_thought_of_is_refused() {
