@@ -12,7 +12,7 @@ mod overrides;
 use std::fmt;
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::experiment::{OneOrMany, ServerFile};
 use model::{Experiment, ExperimentFile};
@@ -157,24 +157,9 @@ pub fn read_with(
     overrides: &[String],
     servers: &Catalogue,
 ) -> Result<Source, ReadError> {
-    let path = Path::new(name);
-    let (place, text) = match std::fs::read_to_string(path) {
-        Ok(text) => (name.to_owned(), text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_a_path(name) => {
-            let found = BUILT_IN.iter().find(|(built_in, _)| *built_in == name);
-            let (_, text) = found.ok_or_else(|| unknown(name))?;
-            ("built-in".to_owned(), (*text).to_owned())
-        }
-        Err(error) => {
-            return Err(ReadError::Unreadable {
-                path: path.to_owned(),
-                why: error.to_string(),
-            });
-        }
-    };
-    let file = if place == "built-in" { name } else { &place };
-    let (experiment, notes) = parse_with(file, &text, overrides, servers)?;
-    let as_written = parse_with(file, &text, &[], servers);
+    let (place, text) = text_of(name)?;
+    let (experiment, notes) = parse_with(name, &text, overrides, Some(servers))?;
+    let as_written = parse_with(name, &text, &[], Some(servers));
     Ok(Source {
         name: place,
         text,
@@ -182,6 +167,29 @@ pub fn read_with(
         as_written: as_written.ok().map(|(experiment, _)| experiment),
         notes,
     })
+}
+
+/// The same where none of its servers is meant to be started: whether they are known does not
+/// matter.
+pub fn read_to_ask(name: &str) -> Result<Experiment, ReadError> {
+    let (_, text) = text_of(name)?;
+    parse_with(name, &text, &[], None).map(|(experiment, _)| experiment)
+}
+
+/// Where the experiment of that path or built-in name was read, and its text.
+fn text_of(name: &str) -> Result<(String, String), ReadError> {
+    match std::fs::read_to_string(name) {
+        Ok(text) => Ok((name.to_owned(), text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_a_path(name) => {
+            let found = BUILT_IN.iter().find(|(built_in, _)| *built_in == name);
+            let (_, text) = found.ok_or_else(|| unknown(name))?;
+            Ok(("built-in".to_owned(), (*text).to_owned()))
+        }
+        Err(error) => Err(ReadError::Unreadable {
+            path: name.into(),
+            why: error.to_string(),
+        }),
+    }
 }
 
 /// Refuses servers that are not in the catalogue, or not as the experiment has them: to be asked of
@@ -249,16 +257,17 @@ fn unknown(name: &str) -> ReadError {
 
 /// Reads an experiment from `text`; `file` is its name in errors.
 pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Experiment, ReadError> {
-    let read = parse_with(file, text, overrides, &Catalogue::built_in());
+    let read = parse_with(file, text, overrides, Some(&Catalogue::built_in()));
     read.map(|(experiment, _)| experiment)
 }
 
-/// An experiment, and what a reader must know of it.
+/// An experiment, and what a reader must know of it. Its servers are those that are known, if that
+/// is to be seen.
 fn parse_with(
     file: &str,
     text: &str,
     overrides: &[String],
-    servers: &Catalogue,
+    servers: Option<&Catalogue>,
 ) -> Result<(Experiment, Vec<String>), ReadError> {
     let page = Page { file, text };
     let table = DeTable::parse(text).map_err(|error| page.toml_mistake(&error, None))?;
@@ -293,8 +302,10 @@ fn parse_with(
         demands::check(&experiment)
             .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
     }
-    known::check(&experiment, servers)
-        .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
+    if let Some(servers) = servers {
+        known::check(&experiment, servers)
+            .map_err(|found| mistake(&found.key, found.why, found.nearest))?;
+    }
     Ok((experiment, notes))
 }
 

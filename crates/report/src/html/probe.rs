@@ -17,8 +17,9 @@ pub fn probes(title: &str, sides: &[Side<'_>]) -> String {
     assemble(title, sides, &ASSETS)
 }
 
-/// The page of an experiment: with what an earlier study saw, and what its readers asked.
-pub fn probes_asked(file: &ProbesFile, results: &[ProbeResult]) -> String {
+/// The page of an experiment: with what an earlier study saw, and what its readers asked; and with
+/// what is said of both, where they are those of a `later` file.
+pub fn probes_asked(file: &ProbesFile, results: &[ProbeResult], later: Option<&str>) -> String {
     let sides = [Side { name: "", results }];
     let title = &file.experiment.question;
     let mut all = sections(&sides).to_vec();
@@ -35,7 +36,9 @@ pub fn probes_asked(file: &ProbesFile, results: &[ProbeResult]) -> String {
     let name = escape(&file.experiment.name);
     let repeat = format!("<pre>triathlon lab {name}</pre>\n");
     all.push(("repeat", "How to repeat it", repeat));
-    frame::page(title, &header(title, &sides), &all, "", &ASSETS)
+    let said = later.map(|said| format!("<p class=\"facts\">{}</p>\n", escape(said)));
+    let header = header(title, &sides) + &said.unwrap_or_default();
+    frame::page(title, &header, &all, "", &ASSETS)
 }
 
 fn then_and_now(file: &ProbesFile, results: &[ProbeResult]) -> String {

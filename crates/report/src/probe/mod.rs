@@ -12,6 +12,7 @@ use model::probe::{Growth, ProbeResult};
 
 pub use answer::{HOW, answer};
 pub use plots::chart;
+pub(crate) use plots::mark_seconds;
 pub use scatter::scatter;
 pub use text::{comparison, table};
 
@@ -55,6 +56,19 @@ impl<'a> Operation<'a> {
             format!("{} {}", self.label, self.series)
         }
     }
+}
+
+/// Where on the axis of a download a second reader begins, and what it is: once a third has come.
+/// None of a result without one. The record says that there was one, in its facts.
+pub(crate) fn second_of(result: &ProbeResult) -> Option<(u32, &'static str)> {
+    let what = match result.variant.as_deref()? {
+        "second-download" => "the second download begins",
+        "second-reader" => "the second reader begins",
+        _ => return None,
+    };
+    let is_download = result.probe == "download";
+    let begins = result.population / 3;
+    (is_download && begins > 0).then_some((begins, what))
 }
 
 /// All operations, in the order of the first side; what only another side has comes last.

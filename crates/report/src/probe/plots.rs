@@ -1,10 +1,10 @@
 //! One operation as a chart: the points of each pass, the typical cost, the fitted curve.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::probe::{AxisKind, Curve, Growth, ProbeResult};
 
-use super::Operation;
+use super::{Operation, second_of};
 use crate::chart::{Axis, Chart, Dot, Kind, Point, Scale, Series, Standing};
 use crate::number::{Unit, rounded};
 
@@ -50,7 +50,22 @@ pub fn chart(operation: &Operation<'_>, id: &str) -> Chart {
         series,
     };
     thin(&mut chart, overlaid);
+    let results = operation.sides.iter().map(|(_, result)| *result);
+    mark_seconds(&mut chart, results);
     chart
+}
+
+/// Puts a line across a chart of downloads where a second reader of one of them begins.
+pub(crate) fn mark_seconds<'a>(chart: &mut Chart, results: impl Iterator<Item = &'a ProbeResult>) {
+    let seconds: BTreeSet<(u32, &str)> = results.filter_map(second_of).collect();
+    let (_, (low, high)) = chart.extent();
+    for (strand, (begins, what)) in seconds.into_iter().enumerate() {
+        let name = format!("{what}, after {begins} MB");
+        let mut line = Series::new(name, 0, Kind::Reference);
+        line.strand = strand;
+        line.points = [low, high].map(|y| Point::new(f64::from(begins), y)).into();
+        chart.series.push(line);
+    }
 }
 
 /// What it shows, and the answers.

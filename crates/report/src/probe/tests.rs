@@ -125,6 +125,43 @@ fn each_pass_is_a_series_and_the_fit_another() {
     }
 }
 
+/// A third of a download is alone; the chart says where the other reader begins.
+#[test]
+fn a_second_download_is_marked_where_it_begins() {
+    let of = |variant: &str| ProbeResult {
+        variant: Some(variant.to_owned()),
+        kind: AxisKind::Progress,
+        population: 200,
+        growth: Vec::new(),
+        ..result("download", 5)
+    };
+    let results = ["alone", "second-download", "second-reader"].map(of);
+    let operations = operations(&[side("", &results)]);
+    let marks = |position: usize| {
+        let chart = chart(&operations[position], "x");
+        let is_mark = |one: &&crate::chart::Series| one.kind == crate::chart::Kind::Reference;
+        let marks: Vec<crate::chart::Series> =
+            chart.series.iter().filter(is_mark).cloned().collect();
+        marks
+    };
+    assert!(marks(0).is_empty());
+    for (position, name) in [
+        (1, "the second download begins, after 66 MB"),
+        (2, "the second reader begins, after 66 MB"),
+    ] {
+        let [mark] = &marks(position)[..] else {
+            panic!("{:?}", marks(position));
+        };
+        assert_eq!(mark.name, name);
+        let across: Vec<f64> = mark.points.iter().map(|point| point.x).collect();
+        assert_eq!(across, [66.0, 66.0]);
+        assert!(mark.points[0].y < mark.points[1].y);
+    }
+    // The drawing has its name in words.
+    let html = crate::html::probes("probes", &[side("", &results)]);
+    assert!(html.contains("<span>the second download begins, after 66 MB</span>"));
+}
+
 #[test]
 fn two_sides_are_laid_over_each_other() {
     let (a, b) = (
@@ -401,7 +438,7 @@ fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
     let results = [result("socket", 5)];
     let file =
         question(r#"{ "who": "ours", "demand": "Does it?", "show": "growth", "probe": "socket" }"#);
-    let html = crate::html::probes_asked(&file, &results);
+    let html = crate::html::probes_asked(&file, &results, None);
     let command = format!("<pre>triathlon lab {}</pre>", file.experiment.name);
     assert!(html.contains(&command));
     for wanted in [
@@ -415,7 +452,8 @@ fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
     }
     assert_eq!(html.matches("<span id=\"probe-socket\"></span>").count(), 1);
     let notes = "It grows: {{growth | probe = socket}}, by {{ratio | probe = socket}}.";
-    let made = crate::study::of_probes(&file, &results, "small", "../x.pack", notes, None).unwrap();
+    let made = crate::study::of_probes(&file, &results, "small", "../x.pack", notes, None, None);
+    let made = made.unwrap();
     for wanted in [
         "# small\n\nDoes it grow?\n",
         "triathlon lab small\n",
@@ -430,8 +468,13 @@ fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
         assert!(made.page.contains(wanted), "{wanted}\n{}", made.page);
     }
     assert_eq!(made.drawings.len(), 1);
+    let later = "of a later <file>";
+    let html = crate::html::probes_asked(&file, &results, Some(later));
+    assert!(html.contains("<p class=\"facts\">of a later &lt;file&gt;</p>"));
+    let made = crate::study::of_probes(&file, &results, "small", "x", "", None, Some(later));
+    assert!(made.unwrap().page.contains("\n- of a later &lt;file>\n"));
     let notes = "{{growth | probe = bind}}";
-    let wrong = crate::study::of_probes(&file, &results, "small", "x", notes, None);
+    let wrong = crate::study::of_probes(&file, &results, "small", "x", notes, None, None);
     let said = wrong.unwrap_err().to_string();
     assert_eq!(
         said,
@@ -460,7 +503,7 @@ fn numbers_of_probes_are_held_against_a_second_run() {
         results: &second,
         record: "again.pack",
     };
-    let made = crate::study::of_probes(&question(asked), &first, "x", "y", "", Some(again));
+    let made = crate::study::of_probes(&question(asked), &first, "x", "y", "", Some(again), None);
     let page = made.unwrap().page;
     let (_, section) = page.split_once("## Held against a second run").unwrap();
     for wanted in [
@@ -480,7 +523,7 @@ fn numbers_of_probes_are_held_against_a_second_run() {
         results: &second[..1],
         record: "again.pack",
     };
-    let made = crate::study::of_probes(&question(asked), &first, "x", "y", "", Some(again));
+    let made = crate::study::of_probes(&question(asked), &first, "x", "y", "", Some(again), None);
     let page = made.unwrap().page;
     let wanted = "| class of growth, bind socket | linear | – | – | not measured in the second |";
     assert!(page.contains(wanted), "{page}");

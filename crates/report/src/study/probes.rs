@@ -23,7 +23,8 @@ pub struct AgainOfProbes<'a> {
 }
 
 /// Makes the page called `name`. `record` says where the results lie, as a link; `notes` is what
-/// was written by hand, and may be empty; `again` is a second run, where there is one.
+/// was written by hand, and may be empty; `again` is a second run, where there is one; `later` is
+/// what is said where questions and figures are those of a later file.
 pub fn of_probes(
     file: &ProbesFile,
     results: &[ProbeResult],
@@ -31,6 +32,7 @@ pub fn of_probes(
     record: &str,
     notes: &str,
     again: Option<AgainOfProbes<'_>>,
+    later: Option<&str>,
 ) -> Result<Study, NoteError> {
     let experiment = &file.experiment;
     let mut page = format!("# {}\n\n", text(&experiment.name));
@@ -46,6 +48,7 @@ pub fn of_probes(
     }
     page.push_str(&counted(results, record));
     page.push_str(&super::whole(record));
+    page.extend(later.map(|said| format!("- {}\n", text(said))));
     page.push_str(&answer(results));
     let mut charts = vec![costs(file, results), speeds(results)];
     charts.retain(|chart| !chart.is_empty());
@@ -160,7 +163,7 @@ fn speeds(results: &[ProbeResult]) -> Chart {
         }
         all.push(series);
     }
-    Chart {
+    let mut chart = Chart {
         id: "study-speeds".to_owned(),
         title: "Megabytes per second of a download, as it goes on".to_owned(),
         caption: "The median of all passes at each megabyte.".to_owned(),
@@ -175,7 +178,13 @@ fn speeds(results: &[ProbeResult]) -> Chart {
             scale: Scale::Log,
         },
         series: all,
-    }
+    };
+    let courses = results.iter();
+    probe::mark_seconds(
+        &mut chart,
+        courses.filter(|result| result.kind == AxisKind::Progress),
+    );
+    chart
 }
 
 /// The median over passes at each place, as a rate.

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod judge;
 pub(crate) mod lab;
+mod later;
 pub(crate) mod load;
 pub(crate) mod pack;
 mod printer;

@@ -448,7 +448,7 @@ pub(crate) fn question_of(folder: &Path) -> anyhow::Result<Option<Question>> {
 /// The page of results, with what an earlier study saw and asked where they answer one.
 pub(crate) fn page(results: &[ProbeResult], question: Option<&Question>) -> String {
     match question {
-        Some(question) => report::html::probes_asked(&question.file, results),
+        Some(question) => report::html::probes_asked(&question.file, results, None),
         None => report::html::probes(TITLE, &[Side { name: "", results }]),
     }
 }

@@ -9,11 +9,10 @@ use model::{Execution, Trial};
 use report::Run;
 use verdict::TrialSet;
 
+use super::later::Later;
 use super::printer::print;
 use super::publish::publish;
-use super::stored::{
-    self, DEPTH_MAX, Opened, describe, find, is_among_trials, newest, was_trial,
-};
+use super::stored::{self, DEPTH_MAX, Opened, describe, find, is_among_trials, newest, was_trial};
 use super::study;
 use crate::exit::{Exit, UsageError};
 use crate::out;
@@ -29,6 +28,8 @@ Examples:
       a row per trial, for a spreadsheet
   triathlon report first-heat.pack --markdown first-heat.md --notes notes.txt
       a page for a repository, with two charts
+  triathlon report first-heat.pack --asked questions.toml
+      the page, with the questions of another file answered from these trials
   triathlon report results/first-heat --publish handout
       a copy to hand out, without names of hosts and users
 
@@ -64,10 +65,19 @@ pub(crate) struct Args {
     /// page ends with each of its numbers held against that run
     #[arg(long, value_name = "PATH", requires = "markdown")]
     again: Option<PathBuf>,
+    /// Answer the questions of this experiment (a file, or the name of a built-in one) in place of
+    /// those that were stored, and hold the figures of earlier studies that it has against the
+    /// results: its tables "asked" and "published"
+    #[arg(long, value_name = "FILE|NAME")]
+    asked: Option<String>,
     /// Write a bundle fit to hand out into this new folder: trials, configurations, logs and the
     /// page, in which host names, user names and paths below home folders are replaced; print what
     /// was replaced and how often
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "csv", "pdf", "markdown"])]
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["html", "csv", "pdf", "markdown", "asked"]
+    )]
     publish: Option<PathBuf>,
     /// With --publish: replace this word, too; may be given several times
     #[arg(long, value_name = "WORD", requires = "publish")]
@@ -101,15 +111,19 @@ fn make(args: &Args, opened: &Opened) -> anyhow::Result<Exit> {
         return hand_out(args, bundle);
     }
     refuse_two_results(args)?;
+    let later = args.asked.as_deref().map(Later::read).transpose()?;
     let (mut pages, exit) = read(opened)?;
     pages.retain(|page| !page.run.digests().is_empty());
     if pages.is_empty() {
         let record = given.first().map_or_else(PathBuf::new, Clone::clone);
         let is_packed = args.paths.iter().any(|path| opened.is_packed(path));
-        return probes(args, &record, is_packed);
+        return probes(args, later.as_ref(), &record, is_packed);
     }
     refuse_probes(opened, &pages)?;
     for page in &mut pages {
+        if let Some(later) = &later {
+            later.ask(&mut page.run)?;
+        }
         // The page of a pack is not written into what is removed when this ends.
         page.folder.take_if(|folder| opened.is_packed(folder));
     }
@@ -200,7 +214,11 @@ fn is_stdout(path: &Path) -> bool {
 fn refuse_two_results(args: &Args) -> Result<(), UsageError> {
     let is_html = args.html.as_deref().is_some_and(is_stdout);
     let is_csv = args.csv.as_deref().is_some_and(is_stdout);
-    let why = if is_html && is_csv {
+    let has_page = args.html.is_some() || args.pdf.is_some() || args.markdown.is_some();
+    let why = if args.asked.is_some() && args.csv.is_some() && !has_page {
+        "--asked: a table of trials answers no questions; name a page, too, with --html, --pdf or \
+         --markdown"
+    } else if is_html && is_csv {
         "--html - and --csv -: stdout takes one of them; name a file for the other"
     } else if let Some((_, _, file)) = place::twice([
         ("--html", args.html.as_deref()),
@@ -268,7 +286,12 @@ fn hand_out(args: &Args, bundle: &Path) -> anyhow::Result<Exit> {
 }
 
 /// The page of what `triathlon probe` wrote, where there are no trials.
-fn probes(args: &Args, record: &Path, is_packed: bool) -> anyhow::Result<Exit> {
+fn probes(
+    args: &Args,
+    later: Option<&Later>,
+    record: &Path,
+    is_packed: bool,
+) -> anyhow::Result<Exit> {
     let found: Vec<_> = args.paths.iter().map(|path| shelf::read(path)).collect();
     let [Ok(results)] = found.as_slice() else {
         anyhow::bail!(
@@ -281,26 +304,33 @@ fn probes(args: &Args, record: &Path, is_packed: bool) -> anyhow::Result<Exit> {
         anyhow::bail!("--csv has a row per trial; the points of probes are in their JSON files");
     }
     let path = args.paths[0].as_path();
-    let question = super::probe::question_of(path)?;
-    if let Some(file) = &args.markdown {
-        let Some(question) = &question else {
-            anyhow::bail!(
-                "{} does not hold an experiment: --markdown writes the page of a study, which \
-                 needs one",
-                path.display()
-            );
-        };
+    let mut question = super::probe::question_of(path)?;
+    let needed = match (&args.markdown, later) {
+        (Some(_), _) => Some("--markdown writes the page of a study"),
+        (None, Some(_)) => Some("--asked asks what its file has in place of its own questions"),
+        (None, None) => None,
+    };
+    if let (Some(why), None) = (needed, &question) {
+        let place = record.display();
+        anyhow::bail!("{place} does not hold an experiment: {why}, which needs one");
+    }
+    let said = match (later, &mut question) {
+        (Some(later), Some(question)) => Some(later.ask_probes(question)?),
+        _ => None,
+    };
+    let said = said.as_deref();
+    if let (Some(file), Some(question)) = (&args.markdown, &question) {
         let (notes, again) = (args.notes.as_deref(), args.again.as_deref());
-        study::write_probes(&question.file, results, file, record, notes, again)?;
+        study::write_probes(&question.file, results, file, record, notes, again, said)?;
         tell(args, file)?;
     }
     if args.markdown.is_none() || args.html.is_some() || args.pdf.is_some() {
         let folder = path.is_dir().then_some(path).filter(|_| !is_packed);
-        put_page(
-            args,
-            folder,
-            &super::probe::page(results, question.as_ref()),
-        )?;
+        let html = match &question {
+            Some(question) => report::html::probes_asked(&question.file, results, said),
+            None => super::probe::page(results, None),
+        };
+        put_page(args, folder, &html)?;
     }
     Ok(Exit::Done)
 }

@@ -67,7 +67,8 @@ pub(super) fn write(
     lay_down(&make(run, file, record, notes, again)?, file)
 }
 
-/// The same of results of probes; `again` is where those of a second run lie.
+/// The same of results of probes; `again` is where those of a second run lie, `later` what is said
+/// where questions and figures are those of a later file.
 pub(super) fn write_probes(
     question: &ProbesFile,
     results: &[ProbeResult],
@@ -75,12 +76,13 @@ pub(super) fn write_probes(
     record: &Path,
     notes: Option<&Path>,
     again: Option<&Path>,
+    later: Option<&str>,
 ) -> anyhow::Result<()> {
     let told = again
         .map(|path| second_probes(question, path))
         .transpose()?;
     let second = told.as_deref().zip(again);
-    let made = make_of_probes(question, results, file, record, notes, second)?;
+    let made = make_of_probes(question, results, file, record, notes, second, later)?;
     lay_down(&made, file)
 }
 
@@ -116,12 +118,13 @@ pub(super) fn make_of_probes(
     record: &Path,
     notes: Option<&Path>,
     again: Option<(&[ProbeResult], &Path)>,
+    later: Option<&str>,
 ) -> anyhow::Result<Study> {
     let (name, link, text) = around(file, record, notes)?;
     let link_of_second = again.map(|(_, record)| link_to(file, record));
     let second = again.zip(link_of_second.as_ref());
     let second = second.map(|((results, _), record)| AgainOfProbes { results, record });
-    of_probes(question, results, &name, &link, &text, second).with_context(|| named(notes))
+    of_probes(question, results, &name, &link, &text, second, later).with_context(|| named(notes))
 }
 
 /// The link from a page to a record.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use model::experiment::ExperimentFile;
 use model::fixture::{Heat, spoilt_heat};
 use model::probe::{Pass, ProbeResult, Series};
 use model::{Json as _, Trial};
@@ -303,6 +304,185 @@ fn probes_are_not_left_out_beside_trials() {
     triathlon(["report", &probes, &trial, "--html", "-"])
         .expect_code(2)
         .expect_complaint(&[&probes, "a page of their own", "alone"]);
+}
+
+/// What a later reader asks of nginx and of a server that was not there, and what was published of
+/// another machine.
+const LATER: &str = "\
+[experiment]
+name = \"mine\"
+question = \"?\"
+rounds = 6
+duration = \"1s\"
+[[server]]
+product = \"nginx\"
+[[server]]
+product = \"nobody\"
+[[workload]]
+name = \"seven-bytes\"
+body = { bytes = 7 }
+[load]
+connections = [1, 64]
+[[published]]
+what = \"another machine\"
+show = \"cpu\"
+value = \"95us\"
+server = \"nginx\"
+workload = \"seven-bytes\"
+connections = 64
+[[asked]]
+who = \"a later reader\"
+demand = \"How fast?\"
+show = \"rate\"
+server = \"nginx\"
+connections = 64
+[[asked]]
+who = \"another\"
+demand = \"And who was not there?\"
+show = \"rate\"
+server = \"nobody\"
+";
+
+/// A question that comes after a measurement is answered from its record, and the page says that
+/// the record has another one, or none.
+#[test]
+fn questions_of_a_later_file_are_answered_from_a_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    store(folder.path(), small());
+    let experiment: ExperimentFile = serde_json::from_value(serde_json::json!({
+        "experiment": {"name": "mine", "question": "?", "rounds": 2, "duration": "2s"},
+        "server": [{"product": "nginx"}, {"product": "origin"}],
+        "workload": [{"name": "seven-bytes", "body": {"bytes": 7}}],
+        "load": {"connections": [1, 64]},
+        "asked": [{"who": "an early reader", "demand": "Why?", "not": "it is so"}],
+    }))
+    .expect("an experiment");
+    let manifest = serde_json::json!({
+        "format": model::plan::FORMAT, "experiment": experiment, "source": "mine.toml",
+        "command": [], "tool": model::environment::Tool::default(),
+        "time": "2026-11-20T10:00:00Z", "order_seed": 1,
+    });
+    fs::write(folder.path().join("manifest.json"), manifest.to_string()).expect("a file");
+    let other = tempfile::tempdir().expect("a folder");
+    fs::write(other.path().join("later.toml"), LATER).expect("a file");
+    let record = folder.path().display().to_string();
+    let [later, html, markdown] =
+        ["later.toml", "page.html", "page.md"].map(|name| other.path().join(name));
+    let [file, to, page] = [&later, &html, &markdown].map(|path| path.display().to_string());
+    let read = |path: &Path| fs::read_to_string(path).expect("the page is there");
+    triathlon(["report", &record, "--html", &to]).expect_code(0);
+    let stored = read(&html);
+    assert!(stored.contains("an early reader") && !stored.contains("a later file"));
+    triathlon([
+        "report",
+        &record,
+        "--asked",
+        &file,
+        "--html",
+        &to,
+        "--markdown",
+        &page,
+    ])
+    .expect_code(0);
+    for made in [read(&html), read(&markdown)] {
+        for part in [
+            "those of later.toml, a later file than the record",
+            "How fast?",
+            "right answers, nginx, seven-bytes, 64 connections",
+            "not measured here: no trial has this point (nobody, seven-bytes)",
+            "another machine",
+            "95.0 µs",
+        ] {
+            assert!(made.contains(part), "{part}: {made}");
+        }
+        assert!(!made.contains("an early reader"), "{made}");
+    }
+    // Whatever another experiment asks, that it was not measured is an answer.
+    triathlon([
+        "report",
+        &record,
+        "--asked",
+        "real-load-2022",
+        "--html",
+        &to,
+    ])
+    .expect_code(0);
+    let made = read(&html);
+    assert!(made.contains("those of real-load-2022, a later file"));
+    assert!(made.contains("not measured here: no trial has this point"));
+    for (words, complaint) in [
+        (
+            ["--asked", &file, "--csv", "-"],
+            "a table of trials answers no questions",
+        ),
+        (
+            ["--asked", "real-load-2023", "--html", "-"],
+            "did you mean 'real-load-2022'?",
+        ),
+        (
+            ["--asked", "scalable-2003", "--html", "-"],
+            "its questions are for probes, and the results that were given are trials",
+        ),
+        (
+            ["--asked", &file, "--publish", "handed-out"],
+            "'--publish <DIR>'",
+        ),
+    ] {
+        let words = ["report", &record].into_iter().chain(words);
+        triathlon(words)
+            .expect_code(2)
+            .expect_complaint(&[complaint]);
+    }
+}
+
+/// The same of probes.
+#[test]
+fn questions_of_a_later_file_are_answered_from_probes() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("probes");
+    fs::create_dir(&folder).expect("a folder can be made");
+    let asks = "[experiment]\nname = \"small\"\n[[probe]]\nname = \"socket\"\n";
+    let later = format!(
+        "{asks}[[asked]]\nwho = \"ours\"\ndemand = \"How many were there?\"\n\
+         show = \"population\"\nprobe = \"socket:2003-10\"\n"
+    );
+    fs::write(folder.join("experiment.toml"), asks).expect("a file can be written");
+    let file = place.path().join("later.toml");
+    fs::write(&file, later).expect("a file can be written");
+    let result = ProbeResult {
+        probe_format: model::probe::FORMAT,
+        probe: "socket".to_owned(),
+        variant: Some("2003-10".to_owned()),
+        population_asked: 7,
+        population: 7,
+        passes: vec![Pass {
+            number: 1,
+            series: vec![Series::counted("socket", (1..=7).collect())],
+            ..Pass::default()
+        }],
+        ..ProbeResult::default()
+    };
+    let text = result.to_json().expect("JSON");
+    fs::write(folder.join("socket-2003-10.json"), text).expect("a file can be written");
+    let page = place.path().join("page.html");
+    let [folder, file, to] = [&folder, &file, &page].map(|path| path.display().to_string());
+    let page = |words: &[&str]| {
+        let given = ["report", &folder, "--html", &to].into_iter();
+        triathlon(given.chain(words.iter().copied())).expect_code(0);
+        fs::read_to_string(&page).expect("the page is there")
+    };
+    assert!(!page(&[]).contains("How many were there?"));
+    let asked = page(&["--asked", &file]);
+    for part in [
+        "How many were there?",
+        "those of later.toml, a later file than the record",
+        "1 of 1 demand answered",
+    ] {
+        assert!(asked.contains(part), "{part}: {asked}");
+    }
+    triathlon(["report", &folder, "--asked", "first-heat", "--html", "-"])
+        .expect_code(2)
+        .expect_complaint(&["its questions are for trials"]);
 }
 
 /// What a browser says of a page: written into the page itself by this script, at the end.

@@ -224,7 +224,8 @@ fn results_of_probes_make_a_pack_and_a_page() {
     let results = shelf::read(&opened.paths[0]).unwrap();
     let page = Path::new("docs/studies/scalable-2003.md");
     let record = Path::new("record/scalable-2003/results.pack");
-    let made = study::make_of_probes(&question.file, &results, page, record, None, None).unwrap();
+    let made = study::make_of_probes(&question.file, &results, page, record, None, None, None);
+    let made = made.unwrap();
     for part in [
         "# scalable-2003\n",
         "(../../record/scalable-2003/results.pack)",
@@ -309,7 +310,7 @@ fn is_of_its_record(root: &Path, name: &str) {
             let file = &question.file;
             let second = path.map(|path| study::second_probes(file, &path).unwrap());
             let second = second.as_deref().map(|found| (found, again.as_path()));
-            study::make_of_probes(file, &results, &page, &record, notes, second)
+            study::make_of_probes(file, &results, &page, &record, notes, second, None)
         }
     };
     let made = made.unwrap();
