@@ -62,8 +62,8 @@ impl<'a> Operation<'a> {
 /// None of a result without one. The record says that there was one, in its facts.
 pub(crate) fn second_of(result: &ProbeResult) -> Option<(u32, &'static str)> {
     let what = match result.variant.as_deref()? {
-        "second-download" => "the second download begins",
-        "second-reader" => "the second reader begins",
+        "second-download" => "the second download",
+        "second-reader" => "the second reader",
         _ => return None,
     };
     let is_download = result.probe == "download";

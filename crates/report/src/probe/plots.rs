@@ -57,10 +57,15 @@ pub fn chart(operation: &Operation<'_>, id: &str) -> Chart {
 
 /// Puts a line across a chart of downloads where a second reader of one of them begins.
 pub(crate) fn mark_seconds<'a>(chart: &mut Chart, results: impl Iterator<Item = &'a ProbeResult>) {
-    let seconds: BTreeSet<(u32, &str)> = results.filter_map(second_of).collect();
+    let mut seconds: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+    for (begins, what) in results.filter_map(second_of) {
+        seconds.entry(begins).or_default().insert(what);
+    }
     let (_, (low, high)) = chart.extent();
-    for (strand, (begins, what)) in seconds.into_iter().enumerate() {
-        let name = format!("{what}, after {begins} MB");
+    for (strand, (begins, who)) in seconds.into_iter().enumerate() {
+        let verb = if who.len() == 1 { "begins" } else { "begin" };
+        let who = verdict::words::list(&who.into_iter().collect::<Vec<_>>());
+        let name = format!("{who} {verb}, after {begins} MB");
         let mut line = Series::new(name, 0, Kind::Reference);
         line.strand = strand;
         line.points = [low, high].map(|y| Point::new(f64::from(begins), y)).into();

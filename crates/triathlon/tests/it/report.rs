@@ -343,12 +343,9 @@ show = \"rate\"
 server = \"nobody\"
 ";
 
-/// A question that comes after a measurement is answered from its record, and the page says that
-/// the record has another one, or none.
-#[test]
-fn questions_of_a_later_file_are_answered_from_a_record() {
-    let folder = tempfile::tempdir().expect("a folder");
-    store(folder.path(), small());
+/// Trials of an experiment with another question, as a lab stores them.
+fn asked_early(folder: &Path) {
+    store(folder, small());
     let experiment: ExperimentFile = serde_json::from_value(serde_json::json!({
         "experiment": {"name": "mine", "question": "?", "rounds": 2, "duration": "2s"},
         "server": [{"product": "nginx"}, {"product": "origin"}],
@@ -362,7 +359,15 @@ fn questions_of_a_later_file_are_answered_from_a_record() {
         "command": [], "tool": model::environment::Tool::default(),
         "time": "2026-11-20T10:00:00Z", "order_seed": 1,
     });
-    fs::write(folder.path().join("manifest.json"), manifest.to_string()).expect("a file");
+    fs::write(folder.join("manifest.json"), manifest.to_string()).expect("a file");
+}
+
+/// A question that comes after a measurement is answered from its record, and the page says that
+/// the record has another one, or none.
+#[test]
+fn questions_of_a_later_file_are_answered_from_a_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    asked_early(folder.path());
     let other = tempfile::tempdir().expect("a folder");
     fs::write(other.path().join("later.toml"), LATER).expect("a file");
     let record = folder.path().display().to_string();
@@ -410,6 +415,15 @@ fn questions_of_a_later_file_are_answered_from_a_record() {
     let made = read(&html);
     assert!(made.contains("those of real-load-2022, a later file"));
     assert!(made.contains("not measured here: no trial has this point"));
+}
+
+#[test]
+fn a_later_file_that_cannot_be_asked_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    asked_early(folder.path());
+    let file = folder.path().join("later.toml");
+    fs::write(&file, LATER).expect("a file");
+    let [record, file] = [folder.path(), &file].map(|path| path.display().to_string());
     for (words, complaint) in [
         (
             ["--asked", &file, "--csv", "-"],
