@@ -73,7 +73,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         let connections = pool.connections as usize;
         let exchanges = connections * pool.capacity as usize;
         let is_plain = !C::GATHERS && !C::DATAGRAMS && slow.is_none();
-        let gathers = is_plain && pool.capacity > 1 && !hooks.as_deref().is_some_and(Hooks::follows);
+        let gathers =
+            is_plain && pool.capacity > 1 && !hooks.as_deref().is_some_and(Hooks::follows);
         let longest_fixed = requests.all().map(|one| one.h1_bytes().len()).max();
         let longest_of_all = longest.max(longest_fixed.unwrap_or(0));
         Self {

@@ -379,7 +379,11 @@ fn a_connection_on_which_nothing_is_heard_is_closed() {
         assert_eq!(outcomes[Outcome::Read], 1, "{outcomes:?}");
         let counts = all(&record).connections;
         assert_eq!((counts.established, counts.broken), (1, 1), "{counts:?}");
-        assert_eq!(all(&record).cancelled, 1, "the others went with the connection");
+        assert_eq!(
+            all(&record).cancelled,
+            1,
+            "the others went with the connection"
+        );
     });
 }
 

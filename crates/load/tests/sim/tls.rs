@@ -38,12 +38,7 @@ impl Handler for Hello {
         true
     }
 
-    fn answer(
-        &mut self,
-        _: &RequestHead<'_>,
-        _: Persistence,
-        out: &mut Vec<u8>,
-    ) -> Vec<Part<()>> {
+    fn answer(&mut self, _: &RequestHead<'_>, _: Persistence, out: &mut Vec<u8>) -> Vec<Part<()>> {
         out.extend_from_slice(HELLO.as_bytes());
         Vec::new()
     }
@@ -127,7 +122,9 @@ fn simulate(kernel: Kernel, file: PlanFile, (server, connector): (SimServer, Con
     let start = sim.now();
     let told = (Arc::default(), Arc::default());
     let connectors = [connector];
-    audited(|| load::tls_worker_of(&connectors, &plan, &findings, 0, sim, told.0, told.1).run(start))
+    audited(|| {
+        load::tls_worker_of(&connectors, &plan, &findings, 0, sim, told.0, told.1).run(start)
+    })
 }
 
 /// So many exchanges on one connection, `pipeline` at once, of requests with so long a path.

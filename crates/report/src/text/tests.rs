@@ -415,7 +415,7 @@ fn timeouts_that_were_cancelled_alone() {
             total.outcomes[Outcome::Timeout] = 1_400;
             total.cancelled = cancelled;
         };
-        let text = super::trial(&judged_trial(change, fixture::closed()), PLAIN);
+        let text = trial(&judged_trial(change, fixture::closed()), PLAIN);
         let line = text.lines().find(|line| line.starts_with("timeout "));
         line.expect("timeouts are told").to_owned()
     };

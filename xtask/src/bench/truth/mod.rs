@@ -461,7 +461,11 @@ mod tests {
         assert_eq!(read(RESPONSE_TIME), "[Some(1.5), None, None, None]");
         let first = "/record/classes/0/service_time";
         assert_eq!(read(first), "[Some(2.5), Some(3.0), None, None]");
-        assert!(measured.quantiles("/record/classes/1/service_time").is_err());
+        assert!(
+            measured
+                .quantiles("/record/classes/1/service_time")
+                .is_err()
+        );
     }
 
     #[test]

@@ -140,7 +140,12 @@ fn what_is_cancelled_before_it_can_be_asked_again_is_not() {
             false => (2, &["GET /a", "GET /stale", "GET /b"][..]),
         };
         let is_over = |world: &World| world.log.ended.len() == answers;
-        assert!(world.run(is_over), "{:?} {:?}", world.log.ended, world.error);
+        assert!(
+            world.run(is_over),
+            "{:?} {:?}",
+            world.log.ended,
+            world.error
+        );
         world.pass(Span::from_ms(100));
         assert_eq!(world.log.ended, vec![Ok((200, 5)); answers]);
         assert_eq!(world.site.asked, asked);
