@@ -2,8 +2,8 @@
 //!
 //! A folder `record/NAME` has `results.pack`, which `triathlon pack` wrote, and may have
 //! `notes.txt`, what was written by hand, and `again.pack`, a second run that the numbers of the
-//! first are held against. Its page is `docs/studies/NAME.md`, with drawings beside
-//! it.
+//! first are held against. Its page is `docs/studies/NAME.md`, with drawings beside it. It answers
+//! the questions of `experiments/NAME.toml` as it is now.
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +15,7 @@ use crate::root;
 
 const RECORD: &str = "record";
 const PAGES: &str = "docs/studies";
+const EXPERIMENTS: &str = "experiments";
 
 /// Runs it.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -31,6 +32,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let page = format!("{PAGES}/{name}.md");
         let mut words = vec!["run", "--quiet", "--package", "triathlon", "--"];
         words.extend(["report", &pack, "--markdown", &page]);
+        let experiment = format!("{EXPERIMENTS}/{name}.toml");
+        words.extend(["--asked", &experiment]);
         if root().join(&notes).is_file() {
             words.extend(["--notes", &notes]);
         }

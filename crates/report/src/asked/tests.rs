@@ -419,6 +419,12 @@ fn a_later_file_asks_what_the_record_does_not() {
     let said = run.said_first();
     let is_said = |said: &String| said.contains("later.toml, a later file than the record");
     assert!(said.iter().any(is_said), "{said:?}");
+    // What the record asks itself is no later question.
+    let mut same = Run::default();
+    same.published.clone_from(&later.file().published);
+    same.asked.clone_from(&later.file().asked);
+    same.ask_later(&later, "later.toml");
+    assert!(!same.said_first().iter().any(is_said));
 }
 
 /// One round of six in which answers never were as before leaves the median what it is; where they

@@ -8,8 +8,11 @@ use crate::asked::of_a_later_file;
 
 impl Run {
     /// Puts what `later` asks, and what it has of earlier studies, in the place of what the record
-    /// has, and says so. `file` is what readers call it.
+    /// has, and says so if it is not the same. `file` is what readers call it.
     pub fn ask_later(&mut self, later: &Experiment, file: &str) {
+        if (&self.published, &self.asked) == (&later.file().published, &later.file().asked) {
+            return;
+        }
         let first = later.workloads().first().map(|one| one.name.as_str());
         self.published.clone_from(&later.file().published);
         self.asked.clone_from(&later.file().asked);

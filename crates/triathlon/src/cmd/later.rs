@@ -57,13 +57,17 @@ impl Later {
         }
     }
 
-    /// Asks this of probes; what their page says of it.
-    pub(super) fn ask_probes(&self, question: &mut Question) -> Result<String, UsageError> {
+    /// Asks this of probes; what their page says of it, if it is not what was asked.
+    pub(super) fn ask_probes(&self, question: &mut Question) -> Result<Option<String>, UsageError> {
         match &self.asks {
             Asks::Probes(file) => {
+                let asked = (&question.file.published, &question.file.asked);
+                if asked == (&file.published, &file.asked) {
+                    return Ok(None);
+                }
                 question.file.published.clone_from(&file.published);
                 question.file.asked.clone_from(&file.asked);
-                Ok(of_a_later_file(&self.name()))
+                Ok(Some(of_a_later_file(&self.name())))
             }
             Asks::Trials(_) => Err(self.is_of_others("trials", "probes")),
         }

@@ -315,7 +315,7 @@ fn probes(
         anyhow::bail!("{place} does not hold an experiment: {why}, which needs one");
     }
     let said = match (later, &mut question) {
-        (Some(later), Some(question)) => Some(later.ask_probes(question)?),
+        (Some(later), Some(question)) => later.ask_probes(question)?,
         _ => None,
     };
     let said = said.as_deref();

@@ -4,6 +4,7 @@ use model::experiment::Gap;
 use model::fixture::spoilt_heat;
 use model::probe::{Pass, ProbeResult, Series};
 
+use super::super::later::Later;
 use super::super::probe::question_of;
 use super::super::report::read as read_pages;
 use super::super::stored::Opened;
@@ -284,11 +285,13 @@ fn uses_no_more_than_its_rounds(run: &report::Run) {
     assert!(points > 0, "there are points with both");
 }
 
-/// The page of this study is made of its record.
+/// The page of this study is made of its record, and of the questions of its experiment.
 fn is_of_its_record(root: &Path, name: &str) {
     let record = record_of(name);
     let opened = Opened::of(&[root.join(&record)]).unwrap();
-    let (pages, _) = read_pages(&opened).unwrap();
+    let (mut pages, _) = read_pages(&opened).unwrap();
+    let experiment = root.join(format!("experiments/{name}.toml"));
+    let later = Later::read(&experiment.display().to_string()).unwrap();
     let notes = root.join(format!("record/{name}/notes.txt"));
     let notes = notes.is_file().then_some(notes);
     let page = PathBuf::from(format!("docs/studies/{name}.md"));
@@ -296,8 +299,9 @@ fn is_of_its_record(root: &Path, name: &str) {
     let path = root.join(&again);
     let path = path.is_file().then_some(path);
     let notes = notes.as_deref();
-    let made = match pages.first() {
+    let made = match pages.first_mut() {
         Some(found) => {
+            later.ask(&mut found.run).unwrap();
             uses_no_more_than_its_rounds(&found.run);
             let second = path.map(|path| study::second_run(&found.run, &path).unwrap());
             let second = second.as_ref().map(|run| (run, again.as_path()));
@@ -305,12 +309,14 @@ fn is_of_its_record(root: &Path, name: &str) {
         }
         None => {
             let folder = &opened.paths[0];
-            let question = question_of(folder).unwrap().unwrap();
+            let mut question = question_of(folder).unwrap().unwrap();
+            let said = later.ask_probes(&mut question).unwrap();
             let results = shelf::read(folder).unwrap();
             let file = &question.file;
             let second = path.map(|path| study::second_probes(file, &path).unwrap());
             let second = second.as_deref().map(|found| (found, again.as_path()));
-            study::make_of_probes(file, &results, &page, &record, notes, second, None)
+            let said = said.as_deref();
+            study::make_of_probes(file, &results, &page, &record, notes, second, said)
         }
     };
     let made = made.unwrap();
