@@ -3,14 +3,11 @@
 use model::experiment::Manifest;
 
 /// The command that repeats an execution in its order: as it was given, with its seed, wherever
-/// the program lay and its results went.
+/// the program lay, whatever its file was called, and wherever its results went.
 pub(super) fn repeating(manifest: &Manifest) -> Vec<String> {
     let mut words = Vec::with_capacity(manifest.command.len() + 1);
     let mut given = manifest.command.iter();
-    words.extend(given.next().map(|program| {
-        let name = program.rsplit('/').next();
-        name.unwrap_or(program).to_owned()
-    }));
+    words.extend(given.next().map(|_| "triathlon".to_owned()));
     while let Some(word) = given.next() {
         match word.as_str() {
             "--results" => drop(given.next()),

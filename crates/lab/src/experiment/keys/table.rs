@@ -217,7 +217,8 @@ pub const SECTIONS: &[Section] = &[
                 "\"off\"",
                 "access_log = [\"off\", \"on\"]",
                 "Whether it logs each request: not at all, line by line, or many lines at a time; \
-                 a list makes a server of each.",
+                 a list makes a server of each. Another [[server]] that differs from \"nginx\" in \
+                 this alone is to be labelled so, \"nginx log on\": the two may be compared.",
             ),
             SETTINGS,
             KEEP_ALIVE,

@@ -526,6 +526,11 @@ fn an_axis_of_logs_is_no_mismatch() {
     for server in ["nginx log off", "nginx log on", "lighttpd"] {
         assert_eq!(where_others_do_not_log(&axis, server), None, "{server}");
     }
+    // So is an entry of its own that is named as the axis would name it.
+    let entries = [("nginx 1 core", "off"), ("nginx 1 core log on", "on")];
+    for server in ["nginx 1 core", "nginx 1 core log on", "lighttpd"] {
+        assert_eq!(where_others_do_not_log(&entries, server), None, "{server}");
+    }
     // Of two ways to log, neither is that of the others.
     let axis = [("nginx log buffered", "buffered"), ("nginx log on", "on")];
     for server in ["nginx log buffered", "nginx log on", "lighttpd"] {
