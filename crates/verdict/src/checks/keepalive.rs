@@ -118,16 +118,27 @@ fn first_reconnect_quantile(entry: &Entry, share: f64) -> Option<&'static str> {
         .map(|quantile| quantile.label)
 }
 
-/// A server of the same round, workload and connections that closes very differently.
+/// A server of the same round, workload and connections that closes very differently, unless most
+/// servers close as this one does: then the others are the ones that do other work.
 fn unlike(peers: &Peers<'_>, share: f64) -> Option<(String, f64, Severity)> {
-    peers
-        .rivals()
-        .filter_map(|(entry, other)| {
-            let theirs = closed_share(entry);
-            let (more, less) = (share.max(theirs), share.min(theirs));
-            let alike = less > 0.0 && more / less < 1.1;
-            let severity = CLOSED_UNLIKE.severity(more).filter(|_| !alike)?;
-            Some((other.id.server.clone(), theirs, severity))
-        })
-        .max_by_key(|(_, _, severity)| *severity)
+    let mut alike = 1; // itself
+    let mut unlike = Vec::new();
+    for (entry, other) in peers.rivals() {
+        let theirs = closed_share(entry);
+        match difference(share, theirs) {
+            Some(severity) => unlike.push((other.id.server.clone(), theirs, severity)),
+            None => alike += 1,
+        }
+    }
+    if alike > unlike.len() {
+        return None;
+    }
+    unlike.into_iter().max_by_key(|(_, _, severity)| *severity)
+}
+
+/// How bad it is that two servers close as often as that.
+fn difference(ours: f64, theirs: f64) -> Option<Severity> {
+    let (more, less) = (ours.max(theirs), ours.min(theirs));
+    let is_alike = less > 0.0 && more / less < 1.1;
+    CLOSED_UNLIKE.severity(more).filter(|_| !is_alike)
 }

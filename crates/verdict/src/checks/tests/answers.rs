@@ -1,10 +1,10 @@
 //! HTTP: what came back.
 
-use model::Outcome;
 use model::finding::Severity;
 use model::plan::Level;
 use model::record::Example;
 use model::units::Span;
+use model::{Outcome, Trial};
 
 use super::{Case, closed, open, six_rounds};
 
@@ -512,6 +512,32 @@ fn servers_that_close_differently_do_not_compare() {
     let verdict = crate::judge_set(&trials).swap_remove(0);
     let found = super::finding(&verdict, "HTTP-09").unwrap();
     insta::assert_snapshot!("HTTP-09 unlike", super::told(&found));
+}
+
+/// Of three servers one closes connections: that is the one that does other work.
+#[test]
+fn a_server_that_closes_as_most_do_still_compares() {
+    let mut trials = six_rounds();
+    for mut trial in six_rounds() {
+        let point = trial.point.as_mut().unwrap();
+        if point.id.server == "nginx" {
+            "caddy".clone_into(&mut point.id.server);
+            trials.push(trial);
+        }
+    }
+    let server = |trial: &Trial| trial.point.as_ref().unwrap().id.server.clone();
+    for trial in &mut trials {
+        if server(trial) == "lighttpd" {
+            let ended = trial.record.total.outcomes.total();
+            trial.record.total.connections.closed_by_server = ended / 100 + 1;
+        }
+    }
+    let verdicts = crate::judge_set(&trials);
+    for (trial, verdict) in trials.iter().zip(&verdicts) {
+        let found = super::finding(verdict, "HTTP-09");
+        let unlike = found.filter(|found| found.say.contains("do not do the same work"));
+        assert_eq!(unlike.is_some(), server(trial) == "lighttpd", "{unlike:?}");
+    }
 }
 
 #[test]
