@@ -38,14 +38,17 @@ const LENGTH_MAX: usize = 160;
 /// So much of a longer one is shown before what differs.
 const LENGTH_BEFORE: usize = 40;
 
-/// What moves from one moment to the next, is drawn anew for every trial, or is an opinion.
-const PASSING: [&str; 16] = [
+/// What moves from one moment to the next, is drawn anew for every trial, or is an opinion, a
+/// question or an earlier figure, which say nothing of how something was measured.
+const PASSING: [&str; 18] = [
     "addresses",
+    "asked",
     "clock cost ns",
     "doctor",
     "doctor unknown",
     "experiment seed",
     "interval ns",
+    "published",
     "seed",
     "sources",
     "sysctls net.netfilter.nf_conntrack_count",
@@ -100,7 +103,7 @@ pub(super) fn of_server(label: &str, server: &Server, plan: &PlanFile) -> Facts 
     };
     put("version", server.version.clone());
     put("preset", server.preset.clone());
-    put("command", steady(&server.command.join(" ")));
+    put("command", steady(&command(server)));
     put("workers", server.workers.to_string());
     put("access log", server.access_log.clone());
     put("CPUs", crate::words::cpus(&server.cpus));
@@ -114,6 +117,18 @@ pub(super) fn of_server(label: &str, server: &Server, plan: &PlanFile) -> Facts 
         put(file, steady(text));
     }
     facts
+}
+
+/// The command that started it. Where this program lies says nothing: its version does.
+fn command(server: &Server) -> String {
+    let mut words = server.command.clone();
+    if let Some(program) = words
+        .first_mut()
+        .filter(|word| word.ends_with("/triathlon"))
+    {
+        "triathlon".clone_into(program);
+    }
+    words.join(" ")
 }
 
 fn is_passing(name: &str) -> bool {
@@ -145,7 +160,12 @@ fn flat(name: &str, value: &impl Serialize) -> Facts {
             }
             Value::Array(items) if items.iter().any(Value::is_object) => {
                 for (number, value) in (1..).zip(items) {
-                    walk(&inner(&number.to_string()), value, facts);
+                    // By what it is called, if it is: others may come before it on one side.
+                    let called = ["label", "name"].iter().find_map(|key| value[key].as_str());
+                    let which =
+                        called.map_or_else(|| number.to_string(), |name| format!("'{name}'"));
+                    let name = format!("{name} {which}");
+                    walk(name.trim_start(), value, facts);
                 }
             }
             Value::String(text) => {
@@ -305,6 +325,44 @@ mod tests {
         ] {
             assert_eq!(steady(text, &[44_123]), expected);
         }
+    }
+
+    /// Questions are no way to measure, and an entry is known by its name.
+    #[test]
+    fn what_differs_between_experiments_is_what_was_measured() {
+        let facts = |file: Value| {
+            let mut facts = flat("", &file);
+            facts.retain(|name, _| !is_passing(name));
+            facts
+        };
+        let one = facts(serde_json::json!({
+            "asked": [{"who": "a", "demand": "b"}], "published": [{"what": "c"}],
+            "workload": [{"name": "4 KB", "bytes": 4000}, {"name": "7 bytes", "bytes": 7}],
+        }));
+        let other = facts(serde_json::json!({
+            "workload": [{"name": "7 bytes", "bytes": 8}],
+        }));
+        let names: Vec<_> = differences(&one, &other)
+            .into_iter()
+            .map(|one| one.what)
+            .collect();
+        let expected = [
+            "workload '4 KB' bytes",
+            "workload '4 KB' name",
+            "workload '7 bytes' bytes",
+        ];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn the_place_of_this_program_is_no_difference() {
+        let at = |program: &str| {
+            let mut server = model::fixture::server("nginx", "1");
+            server.command = vec![program.to_owned(), "serve".to_owned()];
+            command(&server)
+        };
+        assert_eq!(at("/a/triathlon"), at("/b/triathlon"));
+        assert_ne!(at("/a/nginx"), at("/b/nginx"));
     }
 
     #[test]

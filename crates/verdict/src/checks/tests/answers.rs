@@ -9,7 +9,7 @@ use model::{Outcome, Trial};
 use super::{Case, closed, open, six_rounds};
 
 /// Of the right answers, `count` become something else.
-fn spoil(trial: &mut model::Trial, outcome: Outcome, count: u64, text: &str) {
+fn spoil(trial: &mut Trial, outcome: Outcome, count: u64, text: &str) {
     let outcomes = &mut trial.record.total.outcomes;
     outcomes[Outcome::Ok] -= count;
     outcomes[outcome] += count;
@@ -23,7 +23,7 @@ fn spoil(trial: &mut model::Trial, outcome: Outcome, count: u64, text: &str) {
 
 /// Six rounds over TLS, with full handshakes; the first trial is of a server whose certificate has
 /// that key, and those of all others have one of RSA.
-fn secure(key: &str) -> Vec<model::Trial> {
+fn secure(key: &str) -> Vec<Trial> {
     let mut trials = six_rounds();
     let first = trials[0].point.as_ref().unwrap().id.server.clone();
     for trial in &mut trials {
@@ -45,7 +45,7 @@ fn secure(key: &str) -> Vec<model::Trial> {
 }
 
 /// Six rounds over HTTP/2, with so many streams on a connection, of so many that servers allow.
-fn streams(wanted: u32, allowed: u32) -> Vec<model::Trial> {
+fn streams(wanted: u32, allowed: u32) -> Vec<Trial> {
     let mut trials = six_rounds();
     for trial in &mut trials {
         trial.plan.protocol = model::plan::Protocol::Http2;
@@ -61,7 +61,7 @@ fn streams(wanted: u32, allowed: u32) -> Vec<model::Trial> {
 
 /// One of them with a thread more and without a ceiling, with sessions that allow a request before
 /// the end of a handshake, where the plan wants such requests.
-fn begun_early() -> Vec<model::Trial> {
+fn begun_early() -> Vec<Trial> {
     let mut trials = vec![secure("RSA 2048").swap_remove(0)];
     let trial = &mut trials[0];
     trial.record.workers.push(trial.record.workers[0].clone());
@@ -79,7 +79,7 @@ fn begun_early() -> Vec<model::Trial> {
 }
 
 /// Connections for one request each: 1,000 full handshakes, and so many that resumed a session.
-fn handshakes(resumed: u64) -> Vec<model::Trial> {
+fn handshakes(resumed: u64) -> Vec<Trial> {
     let mut trials = secure("RSA 2048");
     for trial in &mut trials {
         trial.plan.requests_per_connection = Some(1);
@@ -320,7 +320,7 @@ fn a_point_that_got_another_tls_than_it_asked_for_is_invalid() {
 #[test]
 fn a_point_of_resumed_handshakes_has_no_others() {
     use model::point::{HANDSHAKE, Value};
-    let said = |trials: Vec<model::Trial>, kind: &str| {
+    let said = |trials: Vec<Trial>, kind: &str| {
         let mut trials = trials;
         for trial in &mut trials {
             let point = trial.point.as_mut().unwrap();
@@ -398,7 +398,7 @@ fn early_requests_that_nobody_declared_make_every_claim_invalid() {
 fn one_thread_waits_for_no_lock_of_its_library() {
     let mut trial = begun_early().remove(0);
     trial.record.tls.as_mut().unwrap().library = Some("OpenSSL 3.0.17".to_owned());
-    let doubts = |trial: &model::Trial| {
+    let doubts = |trial: &Trial| {
         let found = super::finding(&crate::judge(trial), "HTTP-16");
         found.is_some()
     };
