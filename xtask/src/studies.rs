@@ -3,7 +3,8 @@
 //! A folder `record/NAME` has `results.pack`, which `triathlon pack` wrote, and may have
 //! `notes.txt`, what was written by hand, and `again.pack`, a second run that the numbers of the
 //! first are held against. Its page is `docs/studies/NAME.md`, with drawings beside it. It answers
-//! the questions of `experiments/NAME.toml` as it is now.
+//! the questions of `experiments/NAME.toml` as it is now. Where there is `elsewhere.pack`, a run on
+//! another machine, `docs/studies/NAME-elsewhere.md` compares the two.
 
 use std::fs;
 use std::path::Path;
@@ -42,8 +43,26 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             words.extend(["--again", &again]);
         }
         step(&name, cargo(&words).current_dir(root()))?;
+        let elsewhere = format!("{RECORD}/{name}/elsewhere.pack");
+        if root().join(&elsewhere).is_file() {
+            let page = format!("{PAGES}/{name}-elsewhere.md");
+            let mut words = vec!["run", "--quiet", "--package", "triathlon", "--"];
+            words.extend(["compare", &elsewhere, &pack, "--markdown", &page]);
+            step(&page, cargo(&words).current_dir(root()))?;
+            let (page, heading) = (root().join(page), heading(&name));
+            let compared = fs::read_to_string(&page)?;
+            fs::write(&page, format!("{heading}{compared}"))?;
+        }
     }
     Ok(())
+}
+
+/// How the page of a study on two machines begins.
+fn heading(name: &str) -> String {
+    format!(
+        "# {name} on two machines\n\n\
+         This page is generated from stored trials by `cargo xtask studies`.\n\n"
+    )
 }
 
 /// The folders of `record` that hold a pack, in order.

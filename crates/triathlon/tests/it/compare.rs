@@ -9,7 +9,7 @@ use model::fixture::{Heat, Shaped};
 use model::probe::{Pass, ProbeResult, Series};
 use serde_json::Value;
 
-use crate::support::process::{Run, triathlon};
+use crate::support::process::{Run, Running, command, triathlon};
 
 /// Two servers, one workload, rates times `factor`, as a lab stores them.
 fn store(folder: &Path, seed: u64, rounds: u32, factor: f64) -> PathBuf {
@@ -378,4 +378,25 @@ fn no_difference_below_that_of_twins_is_told() {
         assert!(told.contains(words), "{words}: {told}");
     }
     assert!(!told.contains("slower (margin"), "{told}");
+}
+
+/// One study on two machines: the page beside it is what the command says of the two records, with
+/// the processors and kernels that differ.
+#[test]
+fn a_study_on_two_machines_has_its_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let packs = ["elsewhere", "results"].map(|run| format!("record/rootusers-2016/{run}.pack"));
+    let words = ["compare", &packs[0], &packs[1], "--markdown", "-"];
+    let made = Running::start(command(words).current_dir(&root)).finish();
+    let made = made.expect_code(0);
+    let page = fs::read_to_string(root.join("docs/studies/rootusers-2016-elsewhere.md"));
+    let page = page.expect("a page");
+    let own = page.split_once("\n\n## ").expect("a heading before it").1;
+    assert_eq!(format!("## {own}"), made.stdout);
+    for differs in [
+        "| cpu model | Intel(R) Xeon(R) Processor | AMD EPYC |",
+        "| kernel | ",
+    ] {
+        assert!(made.stdout.contains(differs), "{differs}");
+    }
 }
