@@ -313,25 +313,16 @@ fn apache_and_nginx_before_origin_are_proxies() {
     }
 }
 
-/// The server behind a proxy, with a line in its own log for each request: the connection that it
-/// came on, by its number among those of the server, its place on that, and its version of HTTP.
-const BEHIND: &str = r#"daemon off;
-pid "{{ directory }}/behind.pid";
-error_log "{{ directory }}/error.log" error;
-events { worker_connections 512; }
-http {
-    log_format seen "$connection_requests $server_protocol $request_uri";
-    access_log "SEEN" seen;
-    client_body_temp_path "{{ directory }}/behind/b";
-    proxy_temp_path "{{ directory }}/behind/p";
-    fastcgi_temp_path "{{ directory }}/behind/f";
-    uwsgi_temp_path "{{ directory }}/behind/u";
-    scgi_temp_path "{{ directory }}/behind/s";
-    types { text/html html; }
-    keepalive_requests 1000000000;
-    server { listen 127.0.0.1:{{ port }}; root "{{ site }}"; }
-}
-"#;
+/// The server behind a proxy, as the tests of the lab have it.
+const BEHIND: &str = include_str!("../../../lab/src/server/running/fixtures/behind.conf");
+
+/// The same in the words of server.toml.
+const BEHIND_PROCESS: &str = include_str!("../../../lab/src/server/running/fixtures/behind.toml");
+
+/// A line of its log for each request: its place on the connection that it came on, the version of
+/// HTTP, and what was asked for.
+const SEEN: &str = r#"log_format seen "$connection_requests $server_protocol $request_uri";
+    access_log "SEEN" seen;"#;
 
 /// The folder of `product` with a server behind it that writes down what it is asked, and the file
 /// that it writes to.
@@ -341,15 +332,12 @@ fn before_a_log(product: &str) -> (tempfile::TempDir, PathBuf) {
         "programs = [\"@triathlon\"]\n{only_for}\narguments = [\"serve\", \"{{{{ site }}}}\", \
          \"--listen\", \"127.0.0.1:{{{{ port }}}}\", \"--workers\", \"1\"]"
     );
-    let nginx = format!(
-        "programs = [\"nginx\"]\n{only_for}\narguments = [\"-p\", \"{{{{ directory }}}}/\", \
-         \"-c\", \"{{{{ directory }}}}/behind.conf\", \"-e\", \
-         \"{{{{ directory }}}}/error.log\"]\nfolders = [\"behind\"]\n\
-         files = {{ \"behind.conf\" = \"behind.conf\" }}"
-    );
+    let nginx = format!("{only_for}\n{BEHIND_PROCESS}");
     let folder = broken(product, &origin, &nginx);
     let seen = folder.path().join("seen.log");
-    let behind = BEHIND.replace("SEEN", &seen.display().to_string());
+    let log = SEEN.replace("SEEN", &seen.display().to_string());
+    assert!(BEHIND.contains("access_log off;"));
+    let behind = BEHIND.replace("access_log off;", &log);
     fs::write(folder.path().join(product).join("behind.conf"), behind).expect("a file");
     (folder, seen)
 }

@@ -639,31 +639,18 @@ fn changed(product: &str, words: &[(&str, &str)]) -> Result<Installed, Absent> {
 }
 
 /// A server behind that is no part of this program.
-const BEHIND: &str = r#"daemon off;
-pid "{{ directory }}/behind.pid";
-error_log "{{ directory }}/error.log" error;
-events {}
-http {
-    access_log off;
-    client_body_temp_path "{{ directory }}/behind/b";
-    proxy_temp_path "{{ directory }}/behind/p";
-    fastcgi_temp_path "{{ directory }}/behind/f";
-    uwsgi_temp_path "{{ directory }}/behind/u";
-    scgi_temp_path "{{ directory }}/behind/s";
-    types { text/html html; }
-    server { listen 127.0.0.1:{{ port }}; root "{{ site }}"; }
-}
-"#;
+const BEHIND: &str = include_str!("fixtures/behind.conf");
 
 /// `product` with that server for origin behind it, and other words for some more.
 fn before_nginx(product: &str, words: &[(&str, &str)]) -> Result<Installed, Absent> {
     let origin = "arguments = [\"serve\", \"{{ site }}\", \"--listen\", \"127.0.0.1:{{ port }}\", \
                   \"--workers\", \"1\"]";
-    let nginx = "arguments = [\"-p\", \"{{ directory }}/\", \"-c\", \
-                 \"{{ directory }}/behind.conf\", \"-e\", \"{{ directory }}/error.log\"]\n\
-                 folders = [\"behind\"]\nfiles = { \"behind.conf\" = \"behind.conf\" }";
-    let program = ("programs = [\"@triathlon\"]", "programs = [\"nginx\"]");
-    let all = [&[program, (origin, nginx)], words].concat();
+    let nginx = include_str!("fixtures/behind.toml");
+    let all = [
+        &[("programs = [\"@triathlon\"]", ""), (origin, nginx)],
+        words,
+    ]
+    .concat();
     changed(product, &all)
 }
 
