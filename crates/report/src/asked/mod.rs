@@ -183,7 +183,7 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Result<Number, String> {
     if all.clone().next().is_none() {
         let named = [label, demand.workload.as_deref()];
         let named: Vec<&str> = named.into_iter().flatten().collect();
-        let (cause, named) = (select::cause(run), named.join(", "));
+        let (cause, named) = (select::cause(run, demand.point()), named.join(", "));
         return Err(format!("not measured here: {cause} ({named})"));
     }
     let severity = |digest: &&Digest| {

@@ -108,14 +108,19 @@ impl Place<'_> {
         for word in [placement.map(Placement::name), network.map(Network::name)] {
             place.extend(word.map(|word| format!(", {word}")));
         }
-        format!("not measured here: {} ({place})", cause(run))
+        format!("not measured here: {} ({place})", cause(run, name))
     }
 }
 
-/// Why a run has no trial that a demand names, if no gap says it.
-pub(super) const fn cause(run: &Run) -> &'static str {
-    // Of a later question nobody knows whether this run was to answer it.
-    match run.is_scaled() && !run.is_asked_later() {
+/// Why a run has no trial of a point that a demand names, if no gap says it.
+pub(super) fn cause(run: &Run, point: PointName<'_>) -> &'static str {
+    // Of a question that came later nobody knows whether this run was to answer it.
+    let is_of = |demand: &Demand| {
+        let own = demand.point();
+        own == point || demand.against().or(own) == point
+    };
+    let is_known = !run.is_asked_later() && run.asked.iter().any(is_of);
+    match run.is_scaled() && is_known {
         true => "left out to fit this machine or the budget",
         false => "no trial has this point",
     }

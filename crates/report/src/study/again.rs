@@ -211,12 +211,20 @@ fn asked(first: &Run, second: &Run, notes: &str) -> Vec<Row> {
             Told::Number(theirs) => row(&ours, &theirs),
             Told::Not(why) => Row {
                 second: "–".to_owned(),
-                outcome: Outcome::Not(why),
+                outcome: Outcome::Not(in_the_second(why)),
                 ..row(&ours, &ours)
             },
         });
     }
     rows
+}
+
+/// Why the second run has no number, as it is said beside those of the first.
+fn in_the_second(why: String) -> String {
+    match why.strip_prefix("not measured here: ") {
+        Some(why) => format!("not measured in the second run: {why}"),
+        None => why,
+    }
 }
 
 /// The declared comparisons, but for those whose numbers were asked for, too.

@@ -330,6 +330,46 @@ fn a_number_that_is_invalid_is_not_held() {
     assert!(!section.contains("**disagrees**"), "{section}");
 }
 
+/// The same race in which nothing was measured of some workload, by a run that was scaled to its
+/// budget and was asked that.
+fn scaled_without(workload: &str, asked: &[model::experiment::Demand]) -> Run {
+    let manifest = serde_json::json!({
+        "format": 2,
+        "experiment": {
+            "experiment": { "name": "x", "question": "?", "rounds": 6, "duration": "2s" },
+            "server": [{ "product": "nginx" }, { "product": "lighttpd" }],
+            "workload": [{ "name": "hundred-kb", "body": { "bytes": "100k" } }],
+            "load": { "connections": 64 }
+        },
+        "scaled": ["6 rounds instead of 8"],
+        "source": "built-in", "command": [], "tool": model::environment::Tool::default(),
+        "time": "2026-11-20T10:32:00Z", "order_seed": 7
+    });
+    let mut again = Run::of(&serde_json::from_value(manifest).unwrap(), &[]);
+    again.asked = asked.to_vec();
+    for trial in first_heat() {
+        if trial.point.as_ref().unwrap().id.workload != workload {
+            again.add(&trial);
+        }
+    }
+    again.sort();
+    again
+}
+
+/// What a second run left out for its budget it was asked; of a question that came later nobody
+/// knows whether it would have answered it.
+#[test]
+fn a_question_that_a_second_run_did_not_know_was_not_left_out_by_it() {
+    let later = held_against(&scaled_without("seven-bytes", &[]));
+    let said = "not measured in the second run: no trial has this point (nginx, seven-bytes";
+    assert!(later.contains(said), "{later}");
+    assert!(!later.contains("left out to fit"), "{later}");
+    let known = held_against(&scaled_without("seven-bytes", &run().asked));
+    let said = "not measured in the second run: left out to fit this machine or the budget \
+                (nginx, seven-bytes)";
+    assert!(known.contains(said), "{known}");
+}
+
 /// A run of two servers with a workload in clear and one over TLS, which only the servers for that
 /// are asked for.
 fn with_own_protocol() -> Run {
