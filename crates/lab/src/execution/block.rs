@@ -48,6 +48,9 @@ impl Lab<'_> {
             group: u32::try_from(block.group()).unwrap_or(u32::MAX),
             is_shared: racers.len() > 1,
             lost: BTreeSet::new(),
+            wrong: BTreeSet::new(),
+            begun: BTreeSet::new(),
+            left: Vec::new(),
         };
         for &racer in &racers {
             if self.stays(racer, &lap, ground) && !standby.has(racer) {
@@ -57,10 +60,12 @@ impl Lab<'_> {
                 }
             }
         }
-        for slot in open {
+        for (place, slot) in open.iter().copied().enumerate() {
             self.check_interrupt()?;
+            let left = open[place..].iter();
+            lap.left = left.map(|slot| (slot.racer, slot.cell.workload)).collect();
             // Who was measured before is again once what is missing beside it was.
-            if !lap.lost.contains(&slot.racer) && progress.is_open(slot, ground) {
+            if lap.can_run(slot) && progress.is_open(slot, ground) {
                 self.run_slot(&mut lap, slot, ground, progress, standby)?;
             }
             progress.spend(share, block.attempt);
@@ -114,7 +119,8 @@ impl Lab<'_> {
         sweep::restart(self.experiment, racer) == Restart::Round && (bears_it || !lap.is_shared)
     }
 
-    /// Started and warm; none if it cannot be, which is a row.
+    /// Started and warm; none if it cannot be, which is a row, as is each workload that it does not
+    /// answer rightly.
     fn start_for(
         &mut self,
         lap: &mut Lap,
@@ -123,8 +129,8 @@ impl Lab<'_> {
         ground: &Ground,
         progress: &mut Progress,
     ) -> Result<Option<Waiting>, LabError> {
-        match self.start_warm(racer, connections, ground, progress) {
-            Ok((running, warming)) => Ok(Some(Waiting::new(running, connections, warming))),
+        match self.start_warm(lap, racer, connections, ground, progress) {
+            Ok(waiting) => Ok(waiting),
             Err(error) if self.is_gap(&error)? => {
                 lap.lost.insert(racer);
                 let mut gap = self.gap_of(racer, &error);
@@ -134,6 +140,41 @@ impl Lab<'_> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// The same. One that is started anew because it did not go on is asked only for what is still
+    /// to be measured: what it was measured by may be what keeps it from answering.
+    fn start_warm(
+        &mut self,
+        lap: &mut Lap,
+        racer: Racer,
+        connections: u32,
+        ground: &Ground,
+        progress: &mut Progress,
+    ) -> Result<Option<Waiting>, LabError> {
+        let is_again = !lap.begun.insert(racer) && self.stays(racer, lap, ground);
+        let mut workloads = ground.asked(racer, self.experiment);
+        let all = workloads.len();
+        workloads.retain(|index| {
+            let one = (racer, *index);
+            !lap.wrong.contains(&one) && (!is_again || lap.left.contains(&one))
+        });
+        let mut asked = self.start_and_ask(racer, &workloads, false, ground, progress)?;
+        let is_right = asked.wrong.is_empty() || asked.wrong.len() < workloads.len();
+        if !is_right && workloads.len() == all {
+            return Err(asked.wrong.swap_remove(0).1);
+        }
+        for (index, error) in &asked.wrong {
+            lap.wrong.insert((racer, *index));
+            let mut gap = self.gap_of_workload(racer, *index, error);
+            gap.round = Some(lap.round);
+            self.tell_gap(&gap)?;
+        }
+        if !is_right {
+            return Ok(None);
+        }
+        let warming = self.warm(racer, &mut asked, &workloads, connections, ground, progress)?;
+        Ok(Some(Waiting::new(asked.running, connections, warming)))
     }
 
     /// One server's turn at one cell. What goes wrong with it is a row, and it is started afresh
@@ -154,7 +195,10 @@ impl Lab<'_> {
                 None => return Ok(()),
             },
         };
+        lap.begun.insert(slot.racer);
         let outcome = match state {
+            // This start found it wrong, and the others are right.
+            Ok(_) if !lap.can_run(slot) => Ok(()),
             Ok(was_frozen) => {
                 let standing = standby.standing(&waiting);
                 waiting.running.set_standing(standing);
@@ -404,4 +448,18 @@ pub(super) struct Lap {
     is_shared: bool,
     /// Who cannot be started.
     lost: BTreeSet<Racer>,
+    /// What was not answered rightly at a start, by the workload's index.
+    wrong: BTreeSet<(Racer, usize)>,
+    /// Who was started, or went on from an earlier block.
+    begun: BTreeSet<Racer>,
+    /// The turns to come, that which is being taken included.
+    left: Vec<(Racer, usize)>,
+}
+
+impl Lap {
+    /// Whether nothing that was seen at a start forbids a turn.
+    fn can_run(&self, slot: &Slot) -> bool {
+        let is_wrong = self.wrong.contains(&(slot.racer, slot.cell.workload));
+        !self.lost.contains(&slot.racer) && !is_wrong
+    }
 }

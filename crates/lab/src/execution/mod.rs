@@ -3,7 +3,9 @@
 //! A server that is missing, does not start or answers wrongly is a gap, a row with its reason; the
 //! rest of the experiment goes on. Only what makes every further trial impossible ends it.
 
+mod asking;
 mod block;
+mod ground;
 mod prepare;
 mod present;
 mod progress;
@@ -11,28 +13,26 @@ mod search;
 mod standby;
 mod warm;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use model::experiment::{Gap, Placement, Speech, Workload};
+use model::experiment::{Gap, Placement, Workload};
 use model::point::PLACEMENT;
 use model::trial::{Ceiling, Waited, Warming};
-use model::{Environment, Experiment, Manifest, Rate, Span, Trial};
+use model::{Experiment, Manifest, Rate, Span, Trial};
 
 use crate::calm::Calm;
 use crate::capacity::Made;
 use crate::ceiling::Ceilings;
-use crate::certificate::Certificates;
 use crate::cpus::Division;
 use crate::error::LabError;
 use crate::generator::Generator;
 use crate::host::Host;
 use crate::scratch::Scratch;
-use crate::server::{Installed, Search};
-use crate::site::Site;
+use crate::server::Search;
 use crate::store::Store;
-use crate::sweep::{self, Block, Racer, Round, Slot};
-use crate::trial::{Place, Target};
+use crate::sweep::{self, Racer, Round, Slot};
 
+use ground::Ground;
 use progress::Progress;
 use standby::Standby;
 
@@ -150,19 +150,6 @@ pub struct Short {
     pub rate: Option<Rate>,
 }
 
-/// What all blocks stand on.
-struct Ground {
-    /// The machine, as it was when the block began.
-    environment: Environment,
-    site: Site,
-    certificates: Certificates,
-    servers: Vec<Option<Installed>>,
-    /// The cores of each and what it speaks: a ceiling is measured for them.
-    kinds: Vec<(u32, Speech)>,
-    responder: Installed,
-    templates: BTreeMap<String, String>,
-}
-
 /// How much a server is asked before it is trusted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Depth {
@@ -237,9 +224,8 @@ impl Lab<'_> {
         ground: &Ground,
         progress: &mut Progress,
     ) {
-        let can_be = |slot: &Slot| {
-            ground.installed(slot.racer).is_some() && ground.offers(slot.racer, self.workload(slot))
-        };
+        let can_be =
+            |slot: &Slot| ground.can_run(slot) && ground.offers(slot.racer, self.workload(slot));
         let told = progress.to_be_renewed();
         for index in from..rounds.len() {
             progress.find_cut(rounds, index, &can_be);
@@ -355,7 +341,8 @@ impl Lab<'_> {
         Some(ceiling)
     }
 
-    /// Every server must answer rightly before anything is measured. Returns who does not.
+    /// Before anything is measured every server must answer rightly: what it does not is not
+    /// measured. Returns what that is.
     fn verify_before(
         &mut self,
         ground: &mut Ground,
@@ -370,7 +357,7 @@ impl Lab<'_> {
                 continue;
             }
             match self.verify_racer(racer, ground, progress, depth) {
-                Ok(()) => {}
+                Ok(wrong) => gaps.extend(wrong),
                 Err(error) if self.is_gap(&error)? => {
                     let gap = self.gap_of(racer, &error);
                     self.tell_gap(&gap)?;
@@ -441,60 +428,6 @@ fn label(experiment: &Experiment, racer: Racer) -> &str {
 
 /// The name that ceiling trials have in the place of a server's label.
 pub const CEILING: &str = "ceiling";
-
-impl Ground {
-    /// The workloads that are asked in what it speaks, and that it offers what they need.
-    fn workloads<'e>(&self, racer: Racer, experiment: &'e Experiment) -> Vec<&'e Workload> {
-        let speech = racer.speech(experiment);
-        let workloads = experiment.workloads().iter();
-        workloads
-            .filter(|workload| experiment.asks(workload, speech) && self.offers(racer, workload))
-            .collect()
-    }
-
-    /// What `workload` asks of it there.
-    fn target(
-        &self,
-        racer: Racer,
-        place: Place,
-        workload: &Workload,
-        experiment: &Experiment,
-    ) -> Target {
-        Target::of(racer, place, workload, experiment.users(), &self.site)
-    }
-
-    /// Whether it offers what the workload needs.
-    fn offers(&self, racer: Racer, workload: &Workload) -> bool {
-        let Racer::Server(_) = racer else {
-            return true;
-        };
-        let needs = workload.needs.iter().map(String::as_str);
-        self.installed(racer)
-            .is_some_and(|installed| installed.lacks(needs).is_none())
-    }
-
-    fn installed(&self, racer: Racer) -> Option<&Installed> {
-        match racer {
-            Racer::Ceiling { cores, speech } => {
-                let mut there = self.servers.iter().zip(&self.kinds);
-                let is_for = there.any(|(one, kind)| one.is_some() && *kind == (cores, speech));
-                Some(&self.responder).filter(|one| is_for && !one.version.is_empty())
-            }
-            Racer::Server(index) => self.servers[index].as_ref(),
-        }
-    }
-
-    /// What the open trials of `block` take.
-    fn block_cost(
-        &self,
-        experiment: &Experiment,
-        block: &Block,
-        is_open: &dyn Fn(&Slot) -> bool,
-    ) -> Span {
-        let steady_within = |racer| self.installed(racer)?.product.steady_within();
-        sweep::block_cost(experiment, block, is_open, &steady_within)
-    }
-}
 
 #[cfg(test)]
 mod tests;

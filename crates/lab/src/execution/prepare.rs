@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use model::experiment::{AccessLog, Network};
+use model::experiment::{AccessLog, Gap};
 use model::tls::TlsFile;
 use model::{Environment, Experiment};
-use verdict::words;
 
 use super::present::{Missing, present};
 use super::{CEILING, Depth, Ground, Lab, News, Progress};
@@ -16,7 +15,6 @@ use crate::error::LabError;
 use crate::server::{self, Preset, Running, Start};
 use crate::site::{Site, open_to_all, programs};
 use crate::sweep::{self, Racer};
-use crate::trial::{self, Load};
 
 /// Descriptors that a server with few connections may want.
 const OPEN_FILES_WANTED: u64 = 65_536;
@@ -49,6 +47,7 @@ pub(super) fn ground(lab: &Lab<'_>) -> Result<(Ground, Vec<Missing>), LabError> 
         servers,
         responder,
         templates,
+        wrong: BTreeSet::new(),
     };
     Ok((ground, missing))
 }
@@ -95,21 +94,34 @@ pub fn verify_all(mut lab: Lab<'_>) -> Result<bool, LabError> {
     let (done, void) = (lab.store.done(), BTreeSet::new());
     let mut progress = Progress::new(done, void, lab.manifest.order_seed);
     lab.verify_before(&mut ground, &mut progress, Depth::Connections)?;
-    Ok(present(&ground) == before && !ground.responder.version.is_empty())
+    let are_right = present(&ground) == before && ground.wrong.is_empty();
+    Ok(are_right && !ground.responder.version.is_empty())
 }
 
 impl Lab<'_> {
-    /// Starts a server, asks it for each document, stores its configuration, ends it.
+    /// Starts a server, asks it for each document, stores its configuration, ends it. Returns what
+    /// it did not answer rightly, if that is not all.
     pub(super) fn verify_racer(
         &mut self,
         racer: Racer,
-        ground: &Ground,
+        ground: &mut Ground,
         progress: &mut Progress,
         depth: Depth,
-    ) -> Result<(), LabError> {
+    ) -> Result<Vec<Gap>, LabError> {
         self.check_interrupt()?;
-        let mut running = self.start(racer, ground, true)?;
-        self.ask_for_everything(racer, &mut running, ground, progress)?;
+        let workloads = ground.asked(racer, self.experiment);
+        let asked = self.start_and_ask(racer, &workloads, true, ground, progress)?;
+        let (mut running, mut wrong) = (asked.running, asked.wrong);
+        if !wrong.is_empty() && wrong.len() == workloads.len() {
+            return Err(wrong.swap_remove(0).1);
+        }
+        let mut gaps = Vec::new();
+        for (index, error) in &wrong {
+            let gap = self.gap_of_workload(racer, *index, error);
+            self.tell_gap(&gap)?;
+            gaps.push(gap);
+            ground.wrong.insert((racer, *index));
+        }
         if depth == Depth::Connections {
             self.ask_by_all_connections(racer, &mut running, ground, progress)?;
         }
@@ -118,6 +130,9 @@ impl Lab<'_> {
                 .put_configuration(self.label(racer), name, text)?;
         }
         running.stop();
+        if !gaps.is_empty() {
+            return Ok(gaps);
+        }
         let version = ground
             .installed(racer)
             .map_or("", |installed| installed.version.as_str());
@@ -134,7 +149,7 @@ impl Lab<'_> {
             server: &label,
             version,
         });
-        Ok(())
+        Ok(gaps)
     }
 
     /// Starts it. Where it `is_checked`, it tests its configuration before, if it can.
@@ -213,103 +228,6 @@ impl Lab<'_> {
             site: &ground.site,
             scratch: self.scratch,
         })
-    }
-
-    /// The right status, length and bytes, for each document, on the measured port, from a process
-    /// that we started.
-    pub(super) fn ask_for_everything(
-        &mut self,
-        racer: Racer,
-        running: &mut Running,
-        ground: &Ground,
-        progress: &mut Progress,
-    ) -> Result<(), LabError> {
-        let label = self.label(racer).to_owned();
-        running.look_before();
-        let facts = running.look_after();
-        if facts.listener_is_ours == Some(false) {
-            return Err(LabError::Server {
-                server: label,
-                why: format!(
-                    "port {} belongs to {}, not to {}",
-                    running.port(),
-                    facts.listener_owner.as_deref().unwrap_or("nobody"),
-                    match &running.installed().external {
-                        Some(_) => "the process that was named",
-                        None => "the server that was started",
-                    }
-                ),
-            });
-        }
-        let ways: Vec<Option<Network>> = match self.experiment.networks() {
-            [] => vec![None],
-            networks => networks.iter().copied().map(Some).collect(),
-        };
-        for workload in ground.workloads(racer, self.experiment) {
-            for &way in &ways {
-                let place = running.place_over(way);
-                let target = ground.target(racer, place, workload, self.experiment);
-                let load = Load::one_exchange(self.experiment.timeout(), progress.next_number());
-                let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
-                self.check_interrupt()?;
-                asked.map_err(|why| {
-                    let said = in_brackets(&running.complaint());
-                    let over = over_words(way);
-                    LabError::Server {
-                        server: label.clone(),
-                        why: format!("wrong answer for '{}'{over}: {why}{said}", workload.name),
-                    }
-                })?;
-            }
-        }
-        // One that goes into the background may have answered, but nobody would meter it.
-        match running.ended("by itself") {
-            Some(why) => Err(LabError::Server { server: label, why }),
-            None => Ok(()),
-        }
-    }
-
-    /// The most connections of the load at once: a server whose limits are lower is told now, and
-    /// not by every trial.
-    fn ask_by_all_connections(
-        &mut self,
-        racer: Racer,
-        running: &mut Running,
-        ground: &Ground,
-        progress: &mut Progress,
-    ) -> Result<(), LabError> {
-        let Some(&workload) = ground.workloads(racer, self.experiment).first() else {
-            return Ok(());
-        };
-        let target = ground.target(racer, running.place(), workload, self.experiment);
-        let load = Load::crowd(self.experiment, progress.next_number());
-        let asked = trial::verify(self.generator, &target, &load, &self.division.generator);
-        self.check_interrupt()?;
-        asked.map_err(|why| LabError::Server {
-            server: self.label(racer).to_owned(),
-            why: format!(
-                "it does not serve {} at once: {why}{}",
-                words::plural(u64::from(load.connections), "connection"),
-                in_brackets(&running.complaint())
-            ),
-        })
-    }
-}
-
-/// What must be true for a server to be asked that way, where that is not so with every one.
-const fn over_words(way: Option<Network>) -> &'static str {
-    match way {
-        Some(Network::Veth) => " over veth, for which it must listen on {{ address }}",
-        _ => "",
-    }
-}
-
-/// What a server said, behind a sentence about it.
-fn in_brackets(said: &str) -> String {
-    if said.is_empty() {
-        String::new()
-    } else {
-        format!(" (it said: {said})")
     }
 }
 

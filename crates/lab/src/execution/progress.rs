@@ -68,14 +68,14 @@ impl Progress {
     /// What of an attempt can be measured and is not.
     pub(super) fn is_open(&self, slot: &Slot, ground: &Ground) -> bool {
         let is_over = self.done.contains(&slot.sequence) || self.settled.contains(&slot.sequence);
-        ground.installed(slot.racer).is_some() && !is_over
+        ground.can_run(slot) && !is_over
     }
 
     /// What is open, and what will be once something that is compared with it is measured.
     pub(super) fn will_be_open(&self, slot: &Slot, ground: &Ground) -> bool {
         let is_cut =
             self.cut.contains_key(&slot.sequence) && !self.settled.contains(&slot.sequence);
-        self.is_open(slot, ground) || (is_cut && ground.installed(slot.racer).is_some())
+        self.is_open(slot, ground) || (is_cut && ground.can_run(slot))
     }
 
     /// Finds the cells of `rounds[index]`, of which nothing was measured since this start, that an

@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -6,7 +7,7 @@ use model::event::Phase;
 use model::plan::Stop as End;
 use model::record::Example;
 use model::trial::Freezing;
-use model::{Event, Outcome, PlanFile};
+use model::{Environment, Event, Outcome, PlanFile};
 
 use super::*;
 use crate::experiment;
@@ -21,6 +22,10 @@ struct Fake {
     interrupt_at: Option<usize>,
     fail_at: Option<usize>,
     wrong: bool,
+    /// What is answered wrongly though all else is right.
+    wrong_at: Option<String>,
+    /// The first that is killed is killed by what it was asked then: from then on that is wrong.
+    wrong_once_killed: bool,
     /// What the machine reads as, from then on.
     kernels: Vec<&'static str>,
     /// The server of that program is killed once, while it is measured.
@@ -76,6 +81,9 @@ impl Generator for Fake {
             && kill(plan.addresses[0].port(), program)
         {
             self.kill = None;
+            if self.wrong_once_killed {
+                self.wrong_at = Some(path(plan));
+            }
         }
         for phase in [Phase::Measurement, Phase::Drain] {
             let monotonic_ns = sys::clock::monotonic();
@@ -86,7 +94,7 @@ impl Generator for Fake {
             watch(&event, None);
         }
         let mut record = model::Record::default();
-        if self.wrong {
+        if self.wrong || self.wrong_at.as_ref() == Some(&path(plan)) {
             record.total.outcomes[Outcome::Status] = 1;
             record.examples.push(Example {
                 outcome: Outcome::Status,
@@ -133,6 +141,13 @@ impl Fake {
             record.late_time.record(Span::from_s(1));
         }
     }
+}
+
+/// What the first request of a plan asks for.
+fn path(plan: &PlanFile) -> String {
+    let url = &plan.requests[0].url;
+    let path = url.splitn(4, '/').nth(3);
+    path.expect("an absolute URL").to_owned()
 }
 
 /// Kills with SIGKILL whoever of that name listens on `port`; false if that is nobody.
@@ -461,6 +476,75 @@ fn a_wrong_answer_is_a_row_and_not_the_end() {
         "wrong answer for '7-byte file': status 403 instead of 200"
     );
     assert_eq!(store.gaps().unwrap().len(), gaps.len());
+}
+
+/// The path of the workload that comes first in the experiment.
+fn first_path(bench: &Bench) -> String {
+    let mut whole = Fake::default();
+    bench.run(&bench.store(), &mut whole).0.unwrap();
+    path(&whole.plans[0])
+}
+
+fn workloads_of(store: &Store) -> Vec<String> {
+    let trials = store.trials().map(Result::unwrap);
+    trials
+        .map(|trial| trial.point.unwrap().id.workload)
+        .collect()
+}
+
+#[test]
+fn what_is_answered_wrongly_is_asked_once_and_a_row_and_the_rest_is_measured() {
+    let bench = Bench::new(&["server=nginx", "rounds=2", "connections=[1]"]);
+    if !bench.needs_nginx() {
+        return;
+    }
+    let wrong_at = first_path(&bench);
+    let mut wrong = Fake {
+        wrong_at: Some(wrong_at.clone()),
+        ..Fake::default()
+    };
+    let store = bench.store();
+    let (result, gaps) = bench.run(&store, &mut wrong);
+    result.unwrap();
+    let of_nginx: Vec<&Gap> = gaps.iter().filter(|gap| gap.server == "nginx").collect();
+    let [gap] = of_nginx.as_slice() else {
+        panic!("{of_nginx:?}");
+    };
+    assert_eq!(gap.workload.as_deref(), Some("7-byte file"));
+    assert_eq!(
+        gap.error,
+        "wrong answer for '7-byte file': status 403 instead of 200"
+    );
+    assert_eq!(workloads_of(&store), ["100 KB file", "100 KB file"]);
+    let asked = wrong.plans.iter().filter(|plan| path(plan) == wrong_at);
+    assert_eq!(asked.count(), 1);
+    // It is asked anew when the lab is started anew.
+    bench.run(&store, &mut Fake::default()).0.unwrap();
+    assert_eq!(workloads_of(&store).len(), 4);
+}
+
+#[test]
+fn a_server_that_is_started_anew_is_asked_for_what_is_still_to_be_measured() {
+    let bench = Bench::new(&["server=nginx", "rounds=1", "connections=[1]"]);
+    if !bench.needs_nginx() {
+        return;
+    }
+    let mut killed = Fake {
+        kill: Some("nginx"),
+        wrong_once_killed: true,
+        ..Fake::default()
+    };
+    let store = bench.store();
+    let (result, gaps) = bench.run(&store, &mut killed);
+    result.unwrap();
+    let wrong_at = killed.wrong_at.expect("a server that was killed");
+    let last = killed.plans.last().unwrap();
+    assert_ne!(path(last), wrong_at);
+    let mut measured = workloads_of(&store);
+    measured.sort();
+    assert_eq!(measured, ["100 KB file", "7-byte file"], "{gaps:?}");
+    let is_wrong = |gap: &&Gap| gap.error.starts_with("wrong answer");
+    assert_eq!(gaps.iter().find(is_wrong), None);
 }
 
 #[test]

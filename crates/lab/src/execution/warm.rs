@@ -6,11 +6,12 @@
 //! it is stored.
 
 use model::Span;
+use model::experiment::Workload;
 use model::trial::Warming;
 
+use super::asking::Asked;
 use super::{Ground, Lab, News, Progress};
 use crate::error::LabError;
-use crate::server::Running;
 use crate::sweep::Racer;
 use crate::trial::{self, Load};
 
@@ -62,26 +63,30 @@ fn best(rates: &[f64]) -> f64 {
 }
 
 impl Lab<'_> {
-    /// Started, right, and warm for every document, by that many connections. What was done until
-    /// its rate was steady, if its folder asks for that.
-    pub(super) fn start_warm(
+    /// Warm for what it answered rightly of `workloads`, by that many connections. What was done
+    /// until its rate was steady, if its folder asks for that.
+    pub(super) fn warm(
         &mut self,
         racer: Racer,
+        asked: &mut Asked,
+        workloads: &[usize],
         connections: u32,
         ground: &Ground,
         progress: &mut Progress,
-    ) -> Result<(Running, Option<Warming>), LabError> {
-        let mut running = self.start(racer, ground, false)?;
-        self.ask_for_everything(racer, &mut running, ground, progress)?;
+    ) -> Result<Option<Warming>, LabError> {
+        let Asked { running, wrong } = asked;
         running.read_condition();
-        let workloads = ground.workloads(racer, self.experiment);
-        let parts = u64::try_from(workloads.len()).unwrap_or(1);
+        let is_wrong = |index: &usize| wrong.iter().any(|(other, _)| other == index);
+        let right = workloads.iter().filter(|index| !is_wrong(index));
+        let all = self.experiment.workloads();
+        let workloads: Vec<&Workload> = right.map(|index| &all[*index]).collect();
+        let parts = u64::try_from(workloads.len()).unwrap_or(1).max(1);
         let share = self.experiment.warmup() / parts;
         if share.is_zero() {
-            return Ok((running, None));
+            return Ok(None);
         }
         let limit = running.installed().product.steady_within();
-        let mut all: Option<Warming> = None;
+        let mut warmed: Option<Warming> = None;
         for workload in workloads {
             let target = ground.target(racer, running.place(), workload, self.experiment);
             let mut run = |length: Span| {
@@ -97,13 +102,13 @@ impl Lab<'_> {
                 continue;
             };
             let warming = until_steady(limit / parts, share.max(SLICE_MIN), run)?;
-            all = Some(all.map_or(warming, |all| all.and(warming)));
+            warmed = Some(warmed.map_or(warming, |all| all.and(warming)));
         }
-        if let Some(warming) = &all {
+        if let Some(warming) = &warmed {
             let server = super::label(self.experiment, racer);
             (self.news)(&News::Warm { server, warming });
         }
-        Ok((running, all))
+        Ok(warmed)
     }
 }
 
