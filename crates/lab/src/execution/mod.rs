@@ -1,7 +1,8 @@
 //! Runs an experiment: round by round, block by block, trial by trial, each stored at once.
 //!
-//! A server that is missing, does not start or answers wrongly is a gap, a row with its reason; the
-//! rest of the experiment goes on. Only what makes every further trial impossible ends it.
+//! A server that is missing or does not start, and a workload that it answers wrongly, is a gap, a
+//! row with its reason; the rest of the experiment goes on. Only what makes every further trial
+//! impossible ends it.
 
 mod asking;
 mod block;

@@ -282,7 +282,7 @@ fn a_program_that_hangs_in_the_middle_of_a_window_is_counted_and_ended() {
         let it = trials.find(|trial| of(trial, "lighttpd", "hang"));
         it.is_some_and(|trial| trial.record.total.outcomes[model::Outcome::Ok] > 0)
     };
-    let (folder, run, trials) = tries.find(hangs).expect("a machine with time for servers");
+    let (_folder, run, trials) = tries.find(hangs).expect("a machine with time for servers");
     let told = |server: &str, workload: &str| {
         let mut trials = trials.iter();
         let found = trials.find(|trial| of(trial, server, workload));
