@@ -397,7 +397,7 @@ fn load(code: &str, url: &str, flags: &str) -> Run {
     let path = folder.path().join("mine.lua");
     fs::write(&path, code).expect("a file");
     let path = path.display().to_string();
-    let words = ["load", url, "--lua", &path];
+    let words = ["load", url, "-s", &path];
     triathlon(words.into_iter().chain(flags.split_whitespace()))
 }
 

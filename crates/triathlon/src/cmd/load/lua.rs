@@ -14,6 +14,7 @@ pub(super) struct Lua {
     /// Run the Lua script in FILE, with the functions that wrk has: setup, init, delay, request,
     /// response, done. docs/script.md tells more
     #[arg(
+        short = 's',
         long = "lua",
         value_name = "FILE",
         id = "lua",
