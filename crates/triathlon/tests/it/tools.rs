@@ -41,6 +41,26 @@ fn wrk_prints_what_wrk_prints() {
     check_wrk(&run.stdout, &url);
 }
 
+/// Each tool answers to a link of its name as to its subcommand: with its help, and of a flag that
+/// no tool has.
+#[test]
+fn each_tool_answers_to_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (tool, help) in PROGRAMS.into_iter().chain(IN_NO_PACKAGE).chain([ABC]) {
+        let link = folder.path().join(tool);
+        symlink(program(), &link).expect("a link");
+        let by_name = |word: &str| Running::start(Command::new(&link).arg(word)).finish();
+        for help in [help, "--help"] {
+            let told = by_name(help).expect_code(0).stdout;
+            assert!(told.starts_with(&format!("Usage: {tool} ")), "{told}");
+            assert_eq!(told, triathlon([tool, help]).expect_code(0).stdout);
+        }
+        by_name("--no-such-flag")
+            .expect_code(2)
+            .expect_complaint(&[&format!("triathlon: {tool}: --no-such-flag is not a flag")]);
+    }
+}
+
 /// What harnesses read of wrk, in its order.
 #[track_caller]
 fn check_wrk(text: &str, url: &str) {
@@ -155,6 +175,8 @@ const PROGRAMS: [(&str, &str); 4] = [
 /// Programs that the suite does not install.
 const IN_NO_PACKAGE: [(&str, &str); 3] =
     [("oha", "--help"), ("weighttp", "-h"), ("wrk2", "--help")];
+
+const ABC: (&str, &str) = ("abc", "-h");
 
 /// abc has no flag but that of its help; it takes a range and a URL.
 #[test]
