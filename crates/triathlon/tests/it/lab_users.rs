@@ -68,6 +68,19 @@ fn trials(results: &Path) -> Vec<Trial> {
     trials.filter(|trial| !is_ceiling(trial)).collect()
 }
 
+/// Runs an experiment as quickly as can be, for its trials.
+fn trials_of(experiment: &str) -> Vec<Trial> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("session.toml");
+    fs::write(&file, experiment).expect("a file");
+    let results = folder.path().join("results");
+    let (file, results_text) = (file.display().to_string(), results.display().to_string());
+    let words = ["repeats=0", "calm=0s", "--results", &results_text];
+    let flags = words.into_iter().chain(["--no-lock", "--hiccups", "0s"]);
+    triathlon(["lab", &file].into_iter().chain(flags)).expect_measured();
+    trials(&results)
+}
+
 #[test]
 fn nginx_logs_as_many_requests_of_each_step_as_the_record_of_a_lab_has() {
     let test = "nginx_logs_as_many_requests_of_each_step_as_the_record_of_a_lab_has";
@@ -134,6 +147,79 @@ fn check(trial: &Trial, lines: &[(String, String)]) {
     let (pages, pictures) = (logged["/page"], logged["/picture"]);
     let (least, most) = ((pages - 14) * 7, pages * 7);
     assert!((least..=most).contains(&pictures), "{logged:?}");
+}
+
+/// Users who read a page with its parts, over several connections each.
+const READERS: &str = "
+    [experiment]
+    name = 'session'
+    question = '?'
+    rounds = 1
+    duration = '100ms'
+    warmup = '20ms'
+    [[server]]
+    url = 'URL'
+    [[workload]]
+    name = 'page and parts'
+    [[workload.request]]
+    name = 'page'
+    path = '/page'
+    [[workload.request]]
+    name = 'style'
+    path = '/style'
+    [[workload.request]]
+    name = 'picture'
+    path = '/picture'
+    [load]
+    users = 4
+    user_connections = 2
+    sources = 2
+    [[load.step]]
+    get = 'page'
+    [[load.step]]
+    parts = [{ get = 'style' }, { get = 'picture' }, { get = '/late' }]
+    [[load.step]]
+    wait = '1ms'
+";
+
+/// Each part of a page was asked of another program as often as the page itself.
+#[test]
+fn users_of_a_lab_fetch_each_part_of_a_page() {
+    let test = "users_of_a_lab_fetch_each_part_of_a_page";
+    let Some([program]) = need(test, ["nginx"]) else {
+        return;
+    };
+    let nginx = Nginx::start_naming(&program);
+    let trials = trials_of(&READERS.replace("URL", &nginx.url("")));
+    assert!(!trials.is_empty());
+    let lines = nginx.quit_and_tell_addresses();
+    let mut most = 0;
+    for trial in &trials {
+        let (plan, record) = (&trial.plan, &trial.record);
+        let script = plan.script.as_ref().expect("users follow one");
+        assert_eq!(script.user_connections, Some(2));
+        assert_eq!(record.total.outcomes.failures(), 0, "{record:#?}");
+        let of_it = |wanted: &str| {
+            let is_it = |(from, path): &&(String, String)| {
+                path == wanted && plan.sources.iter().any(|one| one.to_string() == *from)
+            };
+            lines.iter().filter(is_it).count()
+        };
+        let pages = of_it("/page");
+        most = most.max(pages);
+        for part in ["/style", "/picture", "/late"] {
+            // But for the fetches before the run, two of each at most, and for four users in the
+            // middle of a page.
+            let parts = of_it(part);
+            assert!(
+                (pages.saturating_sub(6)..=pages + 2).contains(&parts),
+                "{parts} of {part} with {pages} pages: {record:#?}"
+            );
+        }
+        let page = record.pages.first().expect("users ask for parts");
+        assert_eq!((record.pages.len(), page.failed), (1, 0));
+    }
+    assert!(most > 6, "no trial has enough pages to tell: {most}");
 }
 
 /// Users who each say who they are, and wait a little before they begin again.
@@ -258,15 +344,7 @@ const COMING: &str = "
 
 #[test]
 fn users_of_an_experiment_come_by_stages() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("session.toml");
-    fs::write(&file, COMING).expect("a file");
-    let results = folder.path().join("results");
-    let (file, results_text) = (file.display().to_string(), results.display().to_string());
-    let words = ["repeats=0", "calm=0s", "--results", &results_text];
-    let flags = words.into_iter().chain(["--no-lock", "--hiccups", "0s"]);
-    triathlon(["lab", &file].into_iter().chain(flags)).expect_measured();
-    let trials = trials(&results);
+    let trials = trials_of(COMING);
     assert!(!trials.is_empty());
     for trial in &trials {
         let lengths: Vec<u64> = trial
