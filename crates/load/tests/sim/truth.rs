@@ -55,6 +55,12 @@ fn with_each_law(check: impl Fn(&str, SimServer, &Log)) {
                 server = server.frozen(at(s(2)), ms(300)).frozen(at(s(12)), ms(300));
             }
             check(&format!("{law}, freezes: {freezes}"), server, &log);
+            let times = log.lock().expect("nobody panicked");
+            let was_met = times.iter().any(|time| *time > ms(250));
+            assert_eq!(
+                was_met, freezes,
+                "{law}: who met a freeze waited for most of it"
+            );
         }
     }
 }
@@ -111,7 +117,7 @@ fn quantiles_of_users_who_come_are_those_of_the_servers_own_log() {
     });
 }
 
-/// The same of users who follow a script.
+/// The same of users who follow a script and stay: while the server is frozen, all of them wait.
 #[test]
 fn quantiles_of_users_are_those_of_the_servers_own_log() {
     let script = script(
@@ -121,19 +127,14 @@ fn quantiles_of_users_are_those_of_the_servers_own_log() {
     where_kernels_never_fail(|| {
         // Each asks twice in some 52 ms: a fifth, nearly all, and more of what it can do.
         for users in [5, 25, 40] {
-            for service in [
-                Service::Exponential(ms(1)),
-                Service::HeavyTailed(Span::from_us(333), ms(50)),
-            ] {
-                let log = Log::default();
-                let server = hello(service).one_at_a_time().seeded(7).logging(&log);
+            with_each_law(|law, server, log| {
                 let plan = PlanFile {
                     timeout: s(100),
                     ..count(users, 10_000)
                 };
-                let record = simulate(script(plan), server);
-                check_against_log(&format!("{users} users, {service:?}"), &record, &log);
-            }
+                let record = simulate(script(plan), server.seeded(7));
+                check_against_log(&format!("{law}, {users} users"), &record, log);
+            });
         }
     });
 }
