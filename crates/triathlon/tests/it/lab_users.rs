@@ -155,7 +155,7 @@ const READERS: &str = "
     name = 'session'
     question = '?'
     rounds = 1
-    duration = '100ms'
+    duration = '500ms'
     warmup = '20ms'
     [[server]]
     url = 'URL'
@@ -209,17 +209,17 @@ fn users_of_a_lab_fetch_each_part_of_a_page() {
         most = most.max(pages);
         for part in ["/style", "/picture", "/late"] {
             // But for the fetches before the run, two of each at most, and for four users in the
-            // middle of a page.
+            // middle of a page, who may be cut short while they warm up, too.
             let parts = of_it(part);
             assert!(
-                (pages.saturating_sub(6)..=pages + 2).contains(&parts),
+                (pages.saturating_sub(10)..=pages + 2).contains(&parts),
                 "{parts} of {part} with {pages} pages: {record:#?}"
             );
         }
         let page = record.pages.first().expect("users ask for parts");
         assert_eq!((record.pages.len(), page.failed), (1, 0));
     }
-    assert!(most > 6, "no trial has enough pages to tell: {most}");
+    assert!(most > 10, "no trial has enough pages to tell: {most}");
 }
 
 /// Users who each say who they are, and wait a little before they begin again.
