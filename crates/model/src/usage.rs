@@ -66,6 +66,10 @@ pub struct GroupUsage {
     pub context_switches_voluntary: Option<u64>,
     /// Involuntary context switches.
     pub context_switches_involuntary: Option<u64>,
+    /// System calls that wrote to a file or a socket, as the kernel counts them (`syscw`): `write`,
+    /// `writev`, `sendfile` and their like, but not `send` and `sendmsg`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_calls: Option<u64>,
     /// Time spent runnable but not running, over all threads.
     #[serde(rename = "runqueue_wait_ns")]
     pub runqueue_wait: Option<Span>,

@@ -166,6 +166,7 @@ struct GroupReading {
     processes: BTreeMap<(u32, u64), ProcessReading>,
     leaf: Option<(LeafCpu, &'static str)>,
     schedule: Option<ScheduleReading>,
+    write_calls: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -229,6 +230,7 @@ fn read_of(
     ] {
         if let (Some(reading), Some(_)) = (reading, group) {
             reading.schedule = schedule(root, reading);
+            reading.write_calls = write_calls(root, reading);
         }
     }
     Reading {
@@ -340,7 +342,15 @@ fn clocks(root: &Path, group: Group<'_>) -> Option<GroupReading> {
         processes,
         leaf,
         schedule: None,
+        write_calls: None,
     })
+}
+
+/// Those of all processes; none where one may not be read.
+fn write_calls(root: &Path, reading: &GroupReading) -> Option<u64> {
+    let pids = reading.processes.keys().map(|(pid, _)| *pid);
+    let calls = pids.map(|pid| process::write_calls(root, pid).ok());
+    calls.sum()
 }
 
 fn schedule(root: &Path, reading: &GroupReading) -> Option<ScheduleReading> {
@@ -411,6 +421,8 @@ fn group_between(before: &GroupReading, after: &GroupReading) -> GroupUsage {
     let (user, system) = split.and_then(|split| share(cpu, split)).unzip();
     let schedules = before.schedule.as_ref().zip(after.schedule.as_ref());
     let schedule = schedules.filter(|_| same);
+    let calls = before.write_calls.zip(after.write_calls);
+    let calls = calls.filter(|_| same);
     let threads = after.processes.values().map(|p| p.threads).sum();
     GroupUsage {
         window,
@@ -424,6 +436,7 @@ fn group_between(before: &GroupReading, after: &GroupReading) -> GroupUsage {
         context_switches_voluntary: schedule.map(|(b, a)| a.voluntary.saturating_sub(b.voluntary)),
         context_switches_involuntary: schedule
             .map(|(b, a)| a.involuntary.saturating_sub(b.involuntary)),
+        write_calls: calls.map(|(before, after)| after.saturating_sub(before)),
         runqueue_wait: schedule.map(|(b, a)| a.wait.saturating_sub(b.wait)),
         busiest_thread: schedules.and_then(|(before, after)| after.busiest_since(before)),
         processes: u32::try_from(after.processes.len()).ok(),

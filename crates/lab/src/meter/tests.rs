@@ -32,7 +32,24 @@ fn group(at_ms: u64, processes: &[(u32, ProcessReading)], leaf: Option<[u64; 3]>
             (cpu, "cgroup")
         }),
         schedule: None,
+        write_calls: None,
     }
+}
+
+#[test]
+fn write_calls_are_counted_where_the_same_processes_lived_all_the_time() {
+    let with = |at_ms: u64, pids: &[u32], calls: Option<u64>| {
+        let processes: Vec<_> = pids.iter().map(|pid| (*pid, process(1, 0, 0, 0))).collect();
+        GroupReading {
+            write_calls: calls,
+            ..group(at_ms, &processes, None)
+        }
+    };
+    let calls = |before: &GroupReading, after: &GroupReading| group_between(before, after).write_calls;
+    let before = with(0, &[1, 2], Some(40));
+    assert_eq!(calls(&before, &with(9, &[1, 2], Some(100))), Some(60));
+    assert_eq!(calls(&before, &with(9, &[1, 3], Some(100))), None);
+    assert_eq!(calls(&before, &with(9, &[1, 2], None)), None);
 }
 
 #[test]

@@ -203,6 +203,8 @@ pub enum Shown {
     Threads,
     /// The part that is not.
     User,
+    /// System calls of the server that write, for a request.
+    WriteCalls,
 }
 
 impl Shown {
@@ -236,6 +238,7 @@ impl Shown {
         "system",
         "threads",
         "user",
+        "write_calls",
     ];
 
     /// What it is, as the heading of a number.
@@ -269,6 +272,7 @@ impl Shown {
             Self::System => "CPU time in the kernel for a request",
             Self::Threads => "threads of the server",
             Self::User => "CPU time in user code for a request",
+            Self::WriteCalls => "system calls of the server that write, for a request",
         }
     }
 
@@ -289,7 +293,8 @@ impl Shown {
             | Self::PerConnection
             | Self::Processes
             | Self::SourcesUsed
-            | Self::Threads => Quantity::Count,
+            | Self::Threads
+            | Self::WriteCalls => Quantity::Count,
             Self::Rate => Quantity::Rate,
             Self::Busy | Self::ClosedByServer | Self::Failures | Self::KeptAlive => Quantity::Share,
             Self::Cpu

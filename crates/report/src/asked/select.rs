@@ -166,6 +166,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim) {
         Shown::System => resources(|digest| digest.system_us),
         Shown::Threads => spent(|of| of.threads),
         Shown::User => resources(|digest| digest.user_us),
+        Shown::WriteCalls => spent(|of| of.write_calls),
     };
     (number, claim(shown, load))
 }
@@ -216,7 +217,8 @@ const fn claim(shown: Shown, load: Claim) -> Claim {
         | Shown::Sent
         | Shown::System
         | Shown::Threads
-        | Shown::User => Claim::Resources,
+        | Shown::User
+        | Shown::WriteCalls => Claim::Resources,
         Shown::Addresses
         | Shown::Busy
         | Shown::ClosedByServer

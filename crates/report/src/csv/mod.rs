@@ -21,7 +21,7 @@ const FIRST: [(&str, &str); 4] = [
 ];
 
 /// The columns after those of the axes.
-const REST: [(&str, &str); 69] = [
+const REST: [(&str, &str); 70] = [
     ("round", "the round, from 1"),
     ("sequence", "position in the order of execution"),
     (
@@ -135,6 +135,11 @@ const REST: [(&str, &str); 69] = [
     (
         "server_switches_involuntary",
         "how often their CPU was taken from them, per exchange",
+    ),
+    (
+        "server_write_calls",
+        "system calls of the server that wrote to a file or a socket (write, writev, sendfile; \
+         not send), per exchange",
     ),
     (
         "processes_begun",
@@ -368,12 +373,13 @@ fn flag(on: bool) -> String {
     if on { "1" } else { "0" }.to_owned()
 }
 
-fn resources(of: &Resources) -> [Option<f64>; 11] {
+fn resources(of: &Resources) -> [Option<f64>; 12] {
     [
         of.memory_per_connection,
         of.runqueue_wait_us,
         of.switches_voluntary,
         of.switches_involuntary,
+        of.write_calls,
         of.processes_begun,
         of.interrupt_us,
         of.received,

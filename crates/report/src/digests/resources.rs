@@ -18,6 +18,8 @@ pub struct Resources {
     pub switches_voluntary: Option<f64>,
     /// How often others took it from them.
     pub switches_involuntary: Option<f64>,
+    /// System calls of the server that wrote to a file or a socket.
+    pub write_calls: Option<f64>,
     /// Processes and threads that began on the whole machine, from before the load to its end: with
     /// CGI one, and with a server that keeps its processes none.
     pub processes_begun: Option<f64>,
@@ -82,6 +84,7 @@ impl Resources {
             behind_us: of_server(|group| group.behind_cpu.map(Span::as_us_f64)),
             switches_voluntary: of_server(|group| group.context_switches_voluntary.map(count)),
             switches_involuntary: of_server(|group| group.context_switches_involuntary.map(count)),
+            write_calls: of_server(|group| group.write_calls.map(count)),
             processes_begun: begun(trial),
             interrupt_us: of_all(interrupts_us(trial)),
             received: bytes(total.bytes_received),
@@ -152,6 +155,7 @@ mod tests {
         group.runqueue_wait = Some(Span::from_ms(3));
         group.context_switches_voluntary = Some(1_000);
         group.context_switches_involuntary = None;
+        group.write_calls = Some(2_500);
         group.behind_cpu = Some(Span::from_ms(5));
         group.memory_pss = Some(Bytes::new(64_000));
         group.processes = Some(3);
@@ -187,6 +191,7 @@ mod tests {
         near(seen.switches_voluntary, 1_000.0 / (ended / 2.0));
         near(seen.behind_us, 5_000.0 / (ended / 2.0));
         assert_eq!(seen.switches_involuntary, None);
+        near(seen.write_calls, 2_500.0 / (ended / 2.0));
         near(
             seen.processes_begun,
             3.0 * ended / (ended + 2.0 * count(other)),

@@ -15,11 +15,12 @@ type Column = (
     fn(f64) -> String,
 );
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     ("#waited for a CPU, µs", |of| of.runqueue_wait_us, small),
     ("#CPU of servers behind, µs", |of| of.behind_us, small),
     ("#switches: gave up", |of| of.switches_voluntary, small),
     ("#was taken", |of| of.switches_involuntary, small),
+    ("#write calls", |of| of.write_calls, small),
     ("#processes begun", |of| of.processes_begun, small),
     ("#interrupts, µs", |of| of.interrupt_us, small),
     ("#received", |of| of.received, number::bytes),

@@ -227,6 +227,29 @@ fn a_window_ends_after_so_many_requests() {
 /// bytes at least.
 const KEPT_BACK: u64 = (64 << 10) / 50;
 
+/// A log that is written line by line costs one call for each line, and a buffered one few. lighttpd
+/// is no witness: it writes several lines at once wherever several came at once.
+fn calls_tell_how_the_log_is_written(trials: &[Trial]) {
+    for product in ["nginx", "apache"] {
+        let calls = |log: &str| {
+            let mut trials = trials.iter();
+            let trial = trials.find(|trial| {
+                let server = trial.context.server.as_ref().expect("a server");
+                (server.product.as_str(), server.access_log.as_str()) == (product, log)
+            });
+            let trial = trial.expect("a trial");
+            let usage = trial.usage.server.as_ref().expect("its usage");
+            let exchanges = verdict::summary::exchanges_between_readings(usage, &trial.record);
+            let calls = usage.write_calls.expect("the kernel counts calls");
+            f64::from(u32::try_from(calls).expect("few")) / exchanges.expect("answers")
+        };
+        let (off, on, buffered) = (calls("off"), calls("on"), calls("buffered"));
+        let what = format!("{product}: off {off}, on {on}, buffered {buffered}");
+        assert!((0.5..1.5).contains(&(on - off)), "{what}");
+        assert!((buffered - off).abs() < 0.4, "{what}");
+    }
+}
+
 #[test]
 fn access_logs_hold_what_was_asked_and_off_leaves_no_file() {
     let programs = ["nginx", "apache2", "lighttpd"];
@@ -243,6 +266,7 @@ fn access_logs_hold_what_was_asked_and_off_leaves_no_file() {
     }
     let trials = measured(&servers, FILE, "");
     assert_eq!(trials.len(), 9);
+    calls_tell_how_the_log_is_written(&trials);
     for trial in trials {
         let record = &trial.record;
         let server = trial.context.server.as_ref().expect("a server");

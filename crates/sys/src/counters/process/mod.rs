@@ -209,6 +209,15 @@ fn parse_status(text: &str) -> Status {
     }
 }
 
+/// How many system calls of a process wrote to a file or a socket: those of all its threads, dead
+/// ones too, and of children that it has reaped. `send` and `sendmsg` are not among them.
+pub fn write_calls(root: &Path, pid: u32) -> io::Result<u64> {
+    let text = fs::read_to_string(root.join(format!("{pid}/io")))?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("syscw:")?.trim().parse().ok())
+        .ok_or_else(|| invalid("io"))
+}
+
 /// Reads `/proc/PID/smaps_rollup`.
 pub fn memory(root: &Path, pid: u32) -> io::Result<Memory> {
     let text = fs::read_to_string(root.join(format!("{pid}/smaps_rollup")))?;

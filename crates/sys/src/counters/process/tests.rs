@@ -97,6 +97,34 @@ fn readings_of_a_fixture() {
 }
 
 #[test]
+fn calls_that_write_are_counted_and_sends_are_not() {
+    use std::io::Write as _;
+    let (root, own) = (Path::new("/proc"), std::process::id());
+    let (mut near, _far) = std::os::unix::net::UnixStream::pair().unwrap();
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = socket.local_addr().unwrap();
+    // Other tests write, too: a thread of its own is counted alone.
+    let task = fs::read_link("/proc/thread-self").unwrap();
+    let task = root.join(task);
+    let of_this_thread = || write_calls(task.parent().unwrap(), thread_of(&task)).unwrap();
+    let before = of_this_thread();
+    for _ in 0..5 {
+        near.write_all(b"x").unwrap();
+    }
+    let written = of_this_thread();
+    socket.send_to(b"x", to).unwrap();
+    assert_eq!((written - before, of_this_thread() - written), (5, 0));
+    assert!(write_calls(root, own).unwrap() >= 5);
+    assert!(write_calls(root, u32::MAX).is_err());
+}
+
+/// The number at the end of `/proc/PID/task/TID`.
+fn thread_of(task: &Path) -> u32 {
+    let name = task.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| name.parse().ok()).expect("a thread")
+}
+
+#[test]
 fn our_own_clock_and_sockets_can_be_read() {
     let root = Path::new("/proc");
     let own = std::process::id();
