@@ -83,14 +83,18 @@ pub(crate) fn over(title: &str, start: Start) {
     times.push((title.to_owned(), time, cpu));
 }
 
-/// Prints how long each step took so far, and its CPU time, which tells whether it waited.
+/// Prints how long each step took so far, and the CPU time of what ended meanwhile: of steps that
+/// run side by side, each is told that of the others, too. Their sum would count it twice, so that
+/// of all together stands below.
 pub(crate) fn print_times() {
-    println!("== times, and CPU times");
+    println!("== times, and CPU times of what ended meanwhile");
     let times = TIMES.lock().expect("nobody panics while it is held");
     for (title, time, cpu) in times.iter() {
         let (time, cpu) = (time.as_secs_f64(), cpu.as_secs_f64());
         println!("{time:>8.1} s {cpu:>8.1} s  {title}");
     }
+    let all = cpu_of_children().as_secs_f64();
+    println!("{:>8} {all:>10.1} s  all together", "");
 }
 
 /// What a command printed on stdout; none if it cannot be started or fails.

@@ -35,7 +35,7 @@ const LABS: &[&str] = &[
 ];
 
 /// What the names of end-to-end tests have that mostly wait, for timeouts and for each other: they
-/// leave the CPUs to unit and simulation tests, and run beside these.
+/// leave the CPUs to unit and simulation tests, and begin beside these.
 const WAITING: &[&str] = &[
     "agents::between::",
     "agents::labs::",
@@ -86,20 +86,31 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let end_to_end = tests.end_to_end.clone();
     let mut counts = check::examples()?;
-    // A compiler leaves a core idle half of the time, and these tests leave it the other one.
-    let (linted, (units, waiting)) = together(check::lints, || {
-        together(
-            || tests.run(&prepare),
-            || run_waiting(&end_to_end, &prepare),
-        )
-    });
-    linted?;
-    counts.add(units?);
-    let mut first = waiting?;
-    // These wait for a quarter of their time, which is enough for the docs.
-    let (documented, others) = together(check::docs, || run_end_to_end(&end_to_end, &prepare));
-    documented?;
-    first.add(others?);
+    // Three lanes, none of which waits for another at its half: a compiler leaves a core idle half
+    // of the time, and so do tests that wait.
+    let (read, (worked, waited)) = together(
+        || {
+            check::lints()?;
+            check::docs()
+        },
+        || {
+            together(
+                || {
+                    let units = tests.run(&prepare)?;
+                    anyhow::Ok((units, run_others(&end_to_end, &prepare)?))
+                },
+                || {
+                    let mut waited = run_waiting(&end_to_end, &prepare)?;
+                    waited.add(run_labs(&end_to_end, &prepare)?);
+                    anyhow::Ok(waited)
+                },
+            )
+        },
+    );
+    read?;
+    let (units, mut first) = worked?;
+    counts.add(units);
+    first.add(waited?);
     counts.add(run_again(first, &end_to_end, &prepare)?);
     print_times();
     summarise(counts, &fs::read_to_string(&not_run)?, ci)
@@ -143,19 +154,18 @@ fn run_waiting(program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<Coun
     check::tests_by("end-to-end tests that wait", &mut waiting)
 }
 
-/// Runs the end-to-end tests that work: those of labs, and all others beside them.
-fn run_end_to_end(program: &Program, prepare: &(dyn Fn(&mut Command) + Sync)) -> Result<Counts> {
+/// Runs the end-to-end tests of labs.
+fn run_labs(program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
     let mut labs = at_a_time(program, prepare, |cpus| cpus + 2);
     labs.args(LABS);
+    check::tests_by("end-to-end tests of labs", &mut labs)
+}
+
+/// Runs the end-to-end tests that neither mostly wait nor are of labs.
+fn run_others(program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
     let mut others = at_a_time(program, prepare, |cpus| 2 * cpus);
     others.args(without(LABS)).args(without(WAITING));
-    let (labs, others) = together(
-        || check::tests_by("end-to-end tests of labs", &mut labs),
-        || check::tests_by("other end-to-end tests", &mut others),
-    );
-    let mut counts = others?;
-    counts.add(labs?);
-    Ok(counts)
+    check::tests_by("other end-to-end tests", &mut others)
 }
 
 /// Runs the end-to-end tests that failed once more, one after the other, with nothing of the suite
