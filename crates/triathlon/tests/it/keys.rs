@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use model::coding::Coding;
@@ -12,9 +14,9 @@ use model::plan::Arrivals;
 use model::{Outcome, Span, Trial};
 
 use crate::lab::files;
-use crate::support::need;
 use crate::support::process::{Run, triathlon};
 use crate::support::stub::{RIGHT, Stub, read_head, send};
+use crate::support::{need, not_run};
 
 /// Runs an experiment of `servers` with more in `[load]`, and returns the trials of its servers.
 fn measured(servers: &str, workload: &str, load: &str) -> Vec<Trial> {
@@ -40,6 +42,17 @@ fn measured_for(duration: &str, servers: &str, workload: &str, load: &str) -> Ve
         !point.ceiling && point.attempt == 0
     };
     trials.filter(is_server).collect()
+}
+
+/// Windows for one try after the other, where each ends after so many requests: a slow machine may
+/// not come to them before a window ends with its time. That of the ceiling always does, so none is
+/// long from the first.
+const WINDOWS: [&str; 5] = ["1s", "2s", "4s", "16s", "45s"];
+
+/// Whether each server answered so many.
+fn all_answered(trials: &[Trial], requests: u64) -> bool {
+    let mut trials = trials.iter();
+    trials.all(|trial| trial.record.total.outcomes[Outcome::Ok] >= requests)
 }
 
 fn run(folder: &Path, results: &Path, duration: &str, tables: &[&str; 3]) -> Run {
@@ -164,16 +177,16 @@ fn a_product_that_states_no_limit_of_requests_has_none_on_the_wire() {
         let servers = ["stock", "tuned"]
             .map(|preset| format!("[[server]]\nproduct = \"{product}\"\npreset = \"{preset}\"\n"));
         let load = format!("requests = {ASKED}");
-        // A busy machine may not come to them before the window ends with its time.
-        let tells = |trials: &Vec<Trial>| {
-            let mut trials = trials.iter();
-            trials.all(|trial| trial.record.total.outcomes[Outcome::Ok] >= ASKED)
-        };
-        let mut tries = (0..5).map(|_| measured_for("4s", &servers.concat(), FILE, &load));
-        let trials = tries.find(tells).expect("a machine with time for a server");
+        let mut tries = WINDOWS
+            .iter()
+            .map(|window| measured_for(window, &servers.concat(), FILE, &load));
+        let trials = tries
+            .find(|trials| all_answered(trials, ASKED))
+            .expect("a machine with time for a server");
         assert_eq!(trials.len(), 2, "{product}");
         for trial in &trials {
             let total = &trial.record.total;
+            assert_eq!(total.outcomes[Outcome::Ok], ASKED, "{product}");
             assert_eq!(total.outcomes.failures(), 0, "{product}");
             assert_eq!(total.connections.closed_by_server, 0, "{product}");
             assert_eq!(total.close_announced, 0, "{product}");
@@ -263,6 +276,90 @@ fn access_logs_hold_what_was_asked_and_off_leaves_no_file() {
         let possible = sent.saturating_sub(kept_back)..=sent + 4 + kept_back;
         assert!(possible.contains(&logged), "{what}: {logged} of {sent}");
         assert!(logged > 0, "{what}: {logged} of {sent}");
+    }
+}
+
+/// The shell that stands in a server's place: it has each call to write of the server written down
+/// with the file that is written to, and stays the server's process, as the tracer is its child.
+const TRACED: &str = "#!/bin/sh\nexec \"STRACE\" -D -f -qq -y -s 0 --seccomp-bpf \
+                      -e trace=write,writev,pwrite64,pwritev,pwritev2 -e signal=none \
+                      -o \"FOLDER/calls.$$\" \"SERVER\" \"$@\"\n";
+
+/// What a lab asked a server in all of a trial, and the server's calls to write to its access log;
+/// none where the window ended before so many `requests` were answered.
+fn log_writes(
+    (strace, program): (&Path, &Path),
+    (product, log): (&str, &str),
+    (requests, window): (u64, &str),
+) -> Option<(u64, u64)> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = |path: &Path| path.display().to_string();
+    let script = TRACED
+        .replace("STRACE", &text(strace))
+        .replace("FOLDER", &text(folder.path()))
+        .replace("SERVER", &text(program));
+    let traced = folder.path().join("traced");
+    fs::write(&traced, script).expect("a script");
+    fs::set_permissions(&traced, fs::Permissions::from_mode(0o755)).expect("a script");
+    let server = format!(
+        "[[server]]\nproduct = \"{product}\"\naccess_log = \"{log}\"\nprogram = \"{}\"",
+        text(&traced)
+    );
+    let load = format!("requests = {requests}");
+    let trials = measured_for(window, &server, FILE, &load);
+    if !all_answered(&trials, requests) {
+        return None;
+    }
+    let record = &trials[0].record;
+    let phases = [&record.warmup_phase, &record.total, &record.drain_phase];
+    let asked = phases.iter().map(|phase| phase.sent).sum();
+    let files = fs::read_dir(folder.path()).expect("a readable folder");
+    let files = files.map(|file| file.expect("a file").path());
+    let calls = files.filter(|file| file.extension().is_some());
+    let calls = calls.map(|file| fs::read_to_string(file).expect("what strace wrote"));
+    let of_log = |line: &&str| line.contains("logs/access.log>");
+    let calls = calls.map(|text| text.lines().filter(of_log).count() as u64);
+    Some((asked, calls.sum()))
+}
+
+/// A log that is written line by line costs a call for each, a buffered one a call for many, and
+/// none costs none: that is what the key means. lighttpd knows no log but a buffered one.
+#[test]
+fn an_access_log_costs_the_calls_that_its_way_means() {
+    const REQUESTS: u64 = 1_000;
+    let name = "an_access_log_costs_the_calls_that_its_way_means";
+    let programs = ["strace", "nginx", "apache2", "lighttpd"];
+    let Some([strace, nginx, apache, lighttpd]) = need(name, programs) else {
+        return;
+    };
+    let mut trial = Command::new(&strace);
+    let trial = trial.args(["-D", "-f", "-qq", "-o", "/dev/null", "true"]);
+    if !trial.status().is_ok_and(|status| status.success()) {
+        return not_run(name, "tracing is not permitted");
+    }
+    for (product, program) in [("nginx", nginx), ("apache", apache), ("lighttpd", lighttpd)] {
+        for log in ["off", "on", "buffered"] {
+            let of = |window| {
+                let programs = (strace.as_path(), program.as_path());
+                log_writes(programs, (product, log), (REQUESTS, window))
+            };
+            let (asked, calls) = WINDOWS
+                .into_iter()
+                .find_map(of)
+                .expect("a machine with time for a server");
+            let expected = match (product, log) {
+                (_, "off") => 0..=0,
+                // It was asked before the trial, too: whether it is ready, and for the right
+                // answer, on all connections.
+                ("nginx" | "apache", "on") => asked..=asked + asked / 4,
+                _ => 1..=asked / 4,
+            };
+            eprintln!("{product} {log}: {calls} calls for {asked} requests");
+            assert!(
+                expected.contains(&calls),
+                "{product} {log}: {calls} of {asked}"
+            );
+        }
     }
 }
 
