@@ -52,9 +52,18 @@
       const svg = [...stage.querySelectorAll(".still")].find((one) => one.getClientRects().length);
       const box = svg.getBoundingClientRect();
       const unit = box.width / svg.viewBox.baseVal.width;
-      const [left, right] = [Number(svg.dataset.left), Number(svg.dataset.right)];
-      const share = ((event.clientX - box.left) / unit - left) / (right - left);
-      const seen = data().series.filter((series) => !hidden.has(series.name));
+      const [across, up] = [(event.clientX - box.left) / unit, (event.clientY - box.top) / unit];
+      // Where each has a panel, that one alone is read, with what is in all panels.
+      const panels = [...svg.querySelectorAll(".panel")];
+      const names = panels.map((one) => one.dataset.name);
+      const panel = panels.find(({ dataset: { left, right, top, bottom } }) =>
+        across >= left - 12 && across <= Number(right) + 12 && up >= top - 12 && up <= bottom);
+      if (panels.length && !panel) return leave();
+      const { left: from, right: to, top = "0" } = (panel ?? svg).dataset;
+      const [left, right] = [Number(from), Number(to)];
+      const share = (across - left) / (right - left);
+      const own = (series) => !panel || series.name === panel.dataset.name || !names.includes(series.name);
+      const seen = data().series.filter((series) => own(series) && !hidden.has(series.name));
       const stops = seen.flatMap((series) => series.at);
       if (!stops.length || share < -0.04 || share > 1.04) return leave();
       const [place] = stops.reduce((best, stop) => (Math.abs(stop[0] - share) < Math.abs(best[0] - share) ? stop : best));
@@ -62,8 +71,9 @@
       tip.hidden = false;
       stage.classList.add("read");
       const x = left + place * (right - left);
-      svg.querySelector(".cursor").setAttribute("transform", `translate(${x})`);
+      svg.querySelector(".cursor").setAttribute("transform", `translate(${x} ${top})`);
       // Beside the cursor, on the side that has room.
+      tip.style.top = panel ? `${(Number(panel.dataset.bottom) + 6) * unit}px` : "";
       const inside = box.left - stage.getBoundingClientRect().left + x * unit;
       const room = stage.clientWidth - tip.offsetWidth;
       tip.style.left = `${Math.max(0, inside + 12 <= room ? inside + 12 : Math.min(room, inside - 12 - tip.offsetWidth))}px`;

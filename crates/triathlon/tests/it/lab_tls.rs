@@ -12,6 +12,10 @@ use crate::lab::{check_answered, files};
 use crate::support::process::{Run, triathlon};
 use crate::support::{need, not_run};
 
+/// Windows for one try after the other, until one is long enough for whoever is slow on this
+/// machine.
+const WINDOWS: [&str; 5] = ["100ms", "400ms", "1600ms", "6400ms", "20s"];
+
 /// A lab of one point for each protocol and certificate. It is called like a built-in one, as its
 /// results are looked for there.
 fn tiny(servers: &[&str], load: &str, results: &Path, more: &[&str]) -> Run {
@@ -199,10 +203,12 @@ fn check_all(server: &str, protocols: &[&str], key: &str) {
     if !key.is_empty() {
         load.push_str(&format!("\n[tls]\ncertificate = \"{key}\""));
     }
-    // On a busy machine a window can end before anybody has answered; that tells nothing.
-    let mut tries = (0..5).map(|number| {
-        let results = folder.path().join(number.to_string());
-        let run = tiny(&["origin", server], &load, &results, &[]).expect_measured();
+    // On a busy machine a window can end before anybody has answered; that tells nothing, and the
+    // next one is longer.
+    let mut tries = WINDOWS.iter().map(|window| {
+        let results = folder.path().join(window);
+        let window = format!("duration={window}");
+        let run = tiny(&["origin", server], &load, &results, &[&window]).expect_measured();
         let gaps = files(&results, "gaps");
         assert!(gaps.is_empty(), "{server}: {run:#?}");
         trials(&results)
@@ -504,9 +510,10 @@ fn workloads_of_one_experiment_have_protocols_of_their_own() {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     // On a busy machine a window can end before anybody has answered; that tells nothing.
-    let mut tries = (0..5).map(|number| {
-        let results = folder.path().join(number.to_string());
-        let run = tiny(&["origin", "nginx"], OWN, &results, &[]).expect_measured();
+    let mut tries = WINDOWS.iter().map(|window| {
+        let results = folder.path().join(window);
+        let window = format!("duration={window}");
+        let run = tiny(&["origin", "nginx"], OWN, &results, &[&window]).expect_measured();
         assert!(files(&results, "gaps").is_empty(), "{run:#?}");
         (trials(&results), results)
     });

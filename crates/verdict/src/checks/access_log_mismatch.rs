@@ -2,7 +2,8 @@
 //!
 //! Where an experiment lets a server log in several ways, it asks what a log costs: only one of
 //! these is the way of the others, and that is not a mismatch. Nor is it one for the others, as
-//! long as the product of that server takes part in their way, too.
+//! long as the product of that server takes part in their way, too. Entries are such a server where
+//! they differ in nothing else: what they are tells that, and not how they are called.
 
 use model::finding::Claim::Comparison;
 use model::finding::Severity::{Invalid, Suspect};

@@ -185,7 +185,7 @@ fn flat(name: &str, value: &impl Serialize) -> Facts {
 
 /// `text` without what is drawn anew for each start: ports that the system chose, and the names of
 /// temporary folders. `ports` are known to be such.
-fn steady(text: &str, ports: &[u16]) -> String {
+pub(crate) fn steady(text: &str, ports: &[u16]) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

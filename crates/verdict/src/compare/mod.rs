@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use facts::Difference;
+pub(crate) use facts::steady;
 pub use limit::{Crossed, Limit, LimitError};
 pub use metric::{METRICS, Metric, Quantity, metric_named};
 pub use side::{Kind, Side};

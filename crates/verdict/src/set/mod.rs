@@ -3,6 +3,7 @@
 //! A trial is megabytes of histograms. What rules across rounds and points read of it is a few
 //! hundred bytes, and what the other rules answered does not change: an `Entry` keeps both.
 
+mod logging;
 mod points;
 mod tls;
 
@@ -15,7 +16,6 @@ use model::http2::Http2Record;
 use model::plan::{Protocol, Url};
 use model::point::Point;
 use model::record::{ConnectionCounts, Reference};
-use model::trial::Server;
 use model::units::Span;
 use model::{Environment, Trial};
 
@@ -25,6 +25,7 @@ use crate::check::{Facts, Judge, Judgement};
 use crate::checks;
 use crate::judge::{judged, verdict};
 use crate::summary::{QUANTILES, Reading, Support, Trend, cpu_per_request, read, support};
+pub(crate) use logging::Logging;
 pub(crate) use tls::Kind;
 use tls::Tls;
 
@@ -172,12 +173,7 @@ impl Entry {
             streams: (trial.plan.protocol == Protocol::Http2).then_some(trial.plan.streams),
             http2: record.http2.clone(),
             tls: Tls::of(trial),
-            logging: trial
-                .context
-                .server
-                .as_ref()
-                .filter(|server| !server.access_log.is_empty())
-                .map(|server| Logging::of(server, trial.point.as_ref())),
+            logging: Logging::of(trial),
             surroundings: surroundings(&trial.environment),
             server_busy: facts.server_cpus().and_then(|cpus| facts.busy_share(cpus)),
             generator_busy: facts.record.busiest_worker().map(|(_, busy)| busy),
@@ -201,29 +197,6 @@ impl Entry {
     /// Whether this measures the generator itself, against the null responder.
     pub(crate) fn is_ceiling(&self) -> bool {
         self.point.as_ref().is_some_and(|point| point.ceiling)
-    }
-}
-
-/// How a server logs, and which servers are otherwise like it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Logging {
-    /// Off, on or buffered.
-    pub(crate) log: String,
-    /// The product under test.
-    pub(crate) product: String,
-    /// The label of its point without the way to log, which it names where that is an axis of the
-    /// experiment: what others have in common with it that differ in the log alone.
-    pub(crate) alike: String,
-}
-
-impl Logging {
-    fn of(server: &Server, point: Option<&Point>) -> Self {
-        let part = format!(" log {}", server.access_log);
-        Self {
-            log: server.access_log.clone(),
-            product: server.product.clone(),
-            alike: point.map_or_else(String::new, |point| point.id.server.replacen(&part, "", 1)),
-        }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use super::super::escape;
-use super::{drawing, swatch};
+use super::{drawing, keys, swatch};
+use crate::chart::scale::index;
 use crate::chart::{Chart, Series};
 
 /// What a line of the legend takes.
-const LINE: usize = 20;
+const LINE: f64 = 20.0;
 /// Names side by side, and how long those may be; longer ones stand in fewer columns.
 const COLUMNS: usize = 3;
 const NAME_MAX: usize = 34;
@@ -28,6 +29,7 @@ text.y{text-anchor:end}text.x{text-anchor:middle}text.name{fill:var(--soft)}\
 .dots.sum{stroke:#1d1f21;stroke-width:2.8;opacity:.6}\
 .crosses{stroke:var(--c);stroke-width:1.4;fill:none;opacity:.7}\
 .dots.sum+.crosses{stroke:#1d1f21}\
+.other{stroke:var(--muted);opacity:.3}.other.line{stroke-width:1}\
 .mark{fill:var(--c);stroke:var(--paper);stroke-width:.8}\
 .bar{fill:var(--c)}.bar.light{opacity:.4}\
 .bar.struck{fill:none;stroke:var(--c);stroke-dasharray:2 2}.cursor{visibility:hidden}";
@@ -36,19 +38,19 @@ text.y{text-anchor:end}text.x{text-anchor:middle}text.name{fill:var(--soft)}\
 pub(in super::super) fn file(chart: &Chart) -> String {
     let mut thin = chart.clone();
     thin.thin();
-    let legend = chart.legend();
+    let legend = keys(chart);
     let is_long = |series: &&Series| series.name.chars().count() > NAME_MAX;
     let columns = COLUMNS - usize::from(legend.iter().any(is_long));
     let lines = legend.len().div_ceil(columns);
-    let (width, drawn_height) = drawing::ALONE.whole();
-    let height = drawn_height + lines * LINE + 8;
+    let (drawn, drawn_height) = drawing::svg(&thin, drawing::ALONE);
+    let width = drawing::ALONE.width();
+    let height = drawn_height + index(lines) * LINE + 8.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
          <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n",
         escape(&chart.title)
     );
-    let drawn = drawing::svg(&thin, drawing::ALONE);
     // Inside another one it needs a size.
     let sized = format!("<svg width=\"{width}\" height=\"{drawn_height}\" class=\"still ");
     svg.push_str(
@@ -57,8 +59,8 @@ pub(in super::super) fn file(chart: &Chart) -> String {
             .replace("><", ">\n<"),
     );
     for (number, series) in legend.into_iter().enumerate() {
-        let x = 8 + number % columns * (width / columns);
-        let y = drawn_height + number / columns * LINE;
+        let x = 8.0 + index(number % columns) * (width / index(columns)).floor();
+        let y = drawn_height + index(number / columns) * LINE;
         let _ = write!(
             svg,
             "\n<g transform=\"translate({x} {y})\">{}<text class=\"name\" x=\"34\" \

@@ -6,87 +6,101 @@ use std::fmt::Write as _;
 
 use super::look;
 use super::readout::colour;
-use super::{MARKS_LARGE, dash, escape};
+use super::{MARKS_LARGE, dash, escape, panels};
 use crate::chart::scale::{Placing, index, quantile_name};
 use crate::chart::{Chart, Kind, Scale, Series, Standing};
 
 /// How large a drawing is. Its text is 12 high, so it wants to be shown about this large.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
-    width: u16,
-    height: u16,
+    width: f64,
+    height: f64,
     /// What the style sheet calls it.
     class: &'static str,
 }
 
 impl Size {
-    /// Width and height.
-    pub(super) fn whole(self) -> (usize, usize) {
-        (self.width.into(), self.height.into())
+    pub(super) const fn width(self) -> f64 {
+        self.width
     }
 
-    fn width(self) -> f64 {
-        self.width.into()
+    const fn height(self) -> f64 {
+        self.height
     }
 
-    fn height(self) -> f64 {
-        self.height.into()
+    pub(super) const fn class(self) -> &'static str {
+        self.class
+    }
+
+    /// The same with other measures.
+    pub(super) const fn resized(self, width: f64, height: f64) -> Self {
+        Self {
+            width,
+            height,
+            class: self.class,
+        }
     }
 }
 
 /// Across the page.
 pub(super) const FULL: Size = Size {
-    width: 900,
-    height: 400,
+    width: 900.0,
+    height: 400.0,
     class: "broad",
 };
 /// One of two beside each other.
 pub(super) const HALF: Size = Size {
-    width: 570,
-    height: 330,
+    width: 570.0,
+    height: 330.0,
     class: "broad",
 };
 /// Across a telephone.
 pub(super) const NARROW: Size = Size {
-    width: 370,
-    height: 300,
+    width: 370.0,
+    height: 300.0,
     class: "narrow",
 };
 
 /// In a file of its own.
 pub(super) const ALONE: Size = Size {
-    width: 760,
-    height: 380,
+    width: 760.0,
+    height: 380.0,
     class: "broad",
 };
 
-const RIGHT: f64 = 28.0;
-const TOP: f64 = 30.0;
+pub(super) const RIGHT: f64 = 28.0;
+pub(super) const TOP: f64 = 30.0;
 /// Below the axis, without what is written at its marks.
 const BELOW: f64 = 38.0;
 /// From line to line.
-const LINE: f64 = 14.0;
+pub(super) const LINE: f64 = 14.0;
 /// The mean width of a character of that text.
 const CHARACTER: f64 = 6.4;
 
 /// The plot area and what stands where in it.
-struct Plot<'a> {
-    chart: &'a Chart,
-    size: Size,
-    x: Placing<'a>,
-    y: Placing<'a>,
+pub(super) struct Plot<'a> {
+    pub(super) chart: &'a Chart,
+    pub(super) size: Size,
+    pub(super) x: Placing<'a>,
+    pub(super) y: Placing<'a>,
     /// Left of the axis.
-    left: f64,
+    pub(super) left: f64,
     /// The marks across, with the lines written there.
-    marks: Vec<(f64, Vec<String>)>,
-    stacks: usize,
+    pub(super) marks: Vec<(f64, Vec<String>)>,
+    pub(super) stacks: usize,
 }
 
-/// The whole drawing.
-pub(super) fn svg(chart: &Chart, size: Size) -> String {
+/// The whole drawing, and how high it is.
+pub(super) fn svg(chart: &Chart, size: Size) -> (String, f64) {
+    match panels::names(chart) {
+        Some(names) => panels::svg(chart, &names, size),
+        None => (one_plot(chart, size), size.height()),
+    }
+}
+
+fn one_plot(chart: &Chart, size: Size) -> String {
     let (x, y) = chart.placings();
-    let label = y.ticks().into_iter().map(|tick| long(&y.label(tick)));
-    let left = label.fold(24.0, f64::max) + 16.0;
+    let left = left_of(&y);
     let plot = Plot {
         chart,
         size,
@@ -139,6 +153,17 @@ pub(super) fn svg(chart: &Chart, size: Size) -> String {
     svg
 }
 
+/// What stands left of the axis: what is written at its marks.
+pub(super) fn left_of(y: &Placing<'_>) -> f64 {
+    let label = y.ticks().into_iter().map(|tick| long(&y.label(tick)));
+    label.fold(24.0, f64::max) + 16.0
+}
+
+/// What stands below the axis, with so many lines at its marks.
+pub(super) fn floor_height(lines: usize) -> f64 {
+    BELOW + LINE * index(lines)
+}
+
 /// About how wide a text is.
 fn long(text: &str) -> f64 {
     index(text.chars().count()) * CHARACTER
@@ -146,7 +171,7 @@ fn long(text: &str) -> f64 {
 
 /// The marks across, as many as have room in `width`, with what is written there. Names are broken
 /// into lines; none is left out.
-fn marks(chart: &Chart, placing: &Placing<'_>, width: f64) -> Vec<(f64, Vec<String>)> {
+pub(super) fn marks(chart: &Chart, placing: &Placing<'_>, width: f64) -> Vec<(f64, Vec<String>)> {
     let ticks = x_ticks(chart, placing);
     if let Scale::Category(names) = &chart.x.scale {
         let room = width / index(names.len().max(1));
@@ -164,7 +189,7 @@ fn marks(chart: &Chart, placing: &Placing<'_>, width: f64) -> Vec<(f64, Vec<Stri
 }
 
 /// `name` in lines that are no wider than `room`, where its words allow it.
-fn broken(name: &str, room: f64) -> Vec<String> {
+pub(super) fn broken(name: &str, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in name.split(' ') {
         match lines.last_mut() {
@@ -179,7 +204,7 @@ fn broken(name: &str, room: f64) -> Vec<String> {
 }
 
 /// What the drawing shows, in words, for those who do not see it.
-fn description(chart: &Chart) -> String {
+pub(super) fn description(chart: &Chart) -> String {
     let mut text = format!(
         "{}. {} against {}.",
         chart.title, chart.y.name, chart.x.name
@@ -223,11 +248,11 @@ pub(super) fn x_text(chart: &Chart, x: f64) -> String {
 }
 
 impl Plot<'_> {
-    fn across(&self, x: f64) -> f64 {
+    pub(super) fn across(&self, x: f64) -> f64 {
         self.left + self.x.place(x) * (self.size.width() - self.left - RIGHT)
     }
 
-    fn up(&self, y: f64) -> f64 {
+    pub(super) fn up(&self, y: f64) -> f64 {
         let floor = self.floor();
         floor - self.y.place(y).clamp(0.0, 1.0) * (floor - TOP)
     }
@@ -235,7 +260,7 @@ impl Plot<'_> {
     /// Where the axis across is.
     fn floor(&self) -> f64 {
         let lines = self.marks.iter().map(|(_, lines)| lines.len()).max();
-        self.size.height() - BELOW - LINE * index(lines.unwrap_or(1))
+        self.size.height() - floor_height(lines.unwrap_or(1))
     }
 
     fn axes(&self, svg: &mut String) {
@@ -274,26 +299,28 @@ impl Plot<'_> {
         );
     }
 
-    fn line(&self, svg: &mut String, series: &Series) {
+    /// The line of a series; struck points break it.
+    pub(super) fn path(&self, series: &Series) -> String {
+        let mut path = String::new();
+        let mut pen_down = false;
+        for point in &series.points {
+            if point.standing == Standing::Struck {
+                pen_down = false;
+                continue;
+            }
+            let letter = if pen_down { 'L' } else { 'M' };
+            let (x, y) = (self.across(point.x), self.up(point.y));
+            let _ = write!(path, "{letter}{x:.1} {y:.1}");
+            pen_down = true;
+        }
+        path
+    }
+
+    pub(super) fn line(&self, svg: &mut String, series: &Series) {
         self.band(svg, series);
         self.dots(svg, series);
         if !matches!(series.kind, Kind::Marks | Kind::Scatter) {
-            let mut path = String::new();
-            let mut pen_down = false;
-            for point in &series.points {
-                if point.standing == Standing::Struck {
-                    pen_down = false;
-                    continue;
-                }
-                let letter = if pen_down { 'L' } else { 'M' };
-                let _ = write!(
-                    path,
-                    "{letter}{:.1} {:.1}",
-                    self.across(point.x),
-                    self.up(point.y)
-                );
-                pen_down = true;
-            }
+            let path = self.path(series);
             let thin = if series.kind == Kind::Trace {
                 " thin"
             } else {

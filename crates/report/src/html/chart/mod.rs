@@ -4,6 +4,7 @@
 mod alone;
 mod drawing;
 mod numbers;
+mod panels;
 mod readout;
 
 use std::fmt::Write as _;
@@ -57,6 +58,7 @@ pub(super) fn figure_with(chart: &Chart, level: u8, room: Room, numbers: &str) -
     let mut html = String::new();
     let id = escape(&chart.id);
     let (class, size) = match room {
+        _ if panels::names(chart).is_some() => ("chart full many", drawing::FULL),
         Room::Full => ("chart full", drawing::FULL),
         Room::Half => ("chart", drawing::HALF),
     };
@@ -70,8 +72,8 @@ pub(super) fn figure_with(chart: &Chart, level: u8, room: Room, numbers: &str) -
     let _ = write!(
         html,
         "<div class=\"stage\">{}{}</div></div>\n<script type=\"application/json\">{}</script>\n",
-        drawing::svg(drawn, size),
-        drawing::svg(drawn, drawing::NARROW),
+        drawing::svg(drawn, size).0,
+        drawing::svg(drawn, drawing::NARROW).0,
         json(&readout::readout(chart))
     );
     let _ = write!(
@@ -84,7 +86,7 @@ pub(super) fn figure_with(chart: &Chart, level: u8, room: Room, numbers: &str) -
 /// Buttons that hide and show; without script they are the plain legend.
 fn legend(chart: &Chart) -> String {
     let mut html = String::from("<ul class=\"legend\">");
-    for series in chart.legend() {
+    for series in keys(chart) {
         let _ = write!(
             html,
             "<li><button type=\"button\" aria-pressed=\"true\" data-name=\"{0}\">{1}<span>{0}</span></button></li>",
@@ -108,8 +110,20 @@ fn legend(chart: &Chart) -> String {
             escape(light)
         );
     }
+    if panels::names(chart).is_some() {
+        html.push_str("<li class=\"halves\">grey: all others</li>");
+    }
     html.push_str("</ul>\n");
     html
+}
+
+/// What the legend explains: all series, or those that are in each panel, where panels name theirs.
+fn keys(chart: &Chart) -> Vec<&Series> {
+    let mut keys = chart.legend();
+    if panels::names(chart).is_some() {
+        keys.retain(|series| !panels::is_own(series));
+    }
+    keys
 }
 
 /// What makes the light half of a pair light.

@@ -474,27 +474,47 @@ fn segments_that_no_exchange_waited_for_are_a_note() {
     assert_eq!(found.evidence["exchanges_struck_at_most"], 1);
 }
 
-/// A trial of a lab, with a server that logs like that and is called so.
-fn logs(trial: &mut Trial, label: &str, log: &str) {
-    log.clone_into(&mut trial.context.server.as_mut().unwrap().access_log);
+/// A trial of a lab, with a server that logs like that and is called so. Its configuration has a
+/// port and a folder of its own.
+fn logs(trial: &mut Trial, (label, log, more): (&str, &str, &str), number: usize) {
+    let server = server_of(trial);
+    log.clone_into(&mut server.access_log);
+    let lines = match log {
+        "off" => "access_log off;\n".to_owned(),
+        log => format!("access_log {{\n  output /tmp/triathlon-aaaaa{number} {log};\n}}\n"),
+    };
+    let configuration = format!("listen 127.0.0.1:4000{number};\n{lines}{more}\n");
+    server.configuration = [("server.conf".to_owned(), configuration)].into();
     let point = trial.point.as_mut().unwrap();
     let value = Value::Word(log.to_owned());
     point.id = point.id.clone().with(ACCESS_LOG, value);
     label.clone_into(&mut point.id.server);
 }
 
-/// What is said of the first trial of a server, where nginx logs like `ours` and the others do not.
-fn where_others_do_not_log(ours: &[(&str, &str)], of: &str) -> Option<Finding> {
+fn server_of(trial: &mut Trial) -> &mut Server {
+    trial.context.server.as_mut().unwrap()
+}
+
+/// What is said of the first trial of a server, where nginx stands there as `ours` and the others
+/// do not log: its label, how it logs, and what else it was told. The last of ours is changed.
+fn where_others_do_not_log(
+    ours: &[(&str, &str, &str)],
+    change: fn(&mut Trial),
+    of: &str,
+) -> Option<Finding> {
     let mut trials = Vec::new();
     for trial in six_rounds() {
         let label = trial.point.as_ref().unwrap().id.server.clone();
         let ways = match label.as_str() {
             "nginx" => ours,
-            label => &[(label, "off")][..],
+            label => &[(label, "off", "")][..],
         };
-        for (label, log) in ways {
+        for (number, way) in ways.iter().enumerate() {
             let mut trial = trial.clone();
-            logs(&mut trial, label, log);
+            logs(&mut trial, *way, number);
+            if label == "nginx" && number + 1 == ours.len() {
+                change(&mut trial);
+            }
             trials.push(trial);
         }
     }
@@ -508,34 +528,62 @@ fn where_others_do_not_log(ours: &[(&str, &str)], of: &str) -> Option<Finding> {
 /// the same.
 #[test]
 fn servers_of_a_lab_that_log_differently_do_not_compare() {
-    let found = where_others_do_not_log(&[("nginx", "on")], "nginx").unwrap();
-    assert_eq!(found.worst(), model::Severity::Invalid);
-    let found = where_others_do_not_log(&[("nginx", "on")], "lighttpd").unwrap();
-    assert_eq!(found.worst(), model::Severity::Invalid);
-    // One that logs beside one that does not, and nothing says that the two are otherwise alike.
-    let two = [("nginx", "on"), ("nginx stock", "off")];
-    assert!(where_others_do_not_log(&two, "nginx").is_some());
-    assert_eq!(where_others_do_not_log(&two, "lighttpd"), None);
+    let told = |of: &str| where_others_do_not_log(&[("nginx", "on", "")], |_| {}, of);
+    assert_eq!(told("nginx").unwrap().worst(), model::Severity::Invalid);
+    assert_eq!(told("lighttpd").unwrap().worst(), model::Severity::Invalid);
 }
 
-/// One entry of the experiment with several ways to log asks what a log costs. Whoever does not log
-/// has its like among them.
+/// One that logs beside one that does not, and the two differ in something else, too, whatever
+/// their labels say.
+#[test]
+fn the_like_of_a_server_that_logs_differs_from_it_in_nothing_else() {
+    let check = |change: fn(&mut Trial), is_told: bool| {
+        for [one, other] in [["nginx", "another"], ["nginx log on", "nginx log off"]] {
+            let two = [(one, "on", "sendfile on;"), (other, "off", "sendfile on;")];
+            let told = where_others_do_not_log(&two, change, one);
+            assert_eq!(told.is_some(), is_told, "{one}: {told:?}");
+        }
+    };
+    check(|_| {}, false);
+    check(|t| "stock".clone_into(&mut server_of(t).preset), true);
+    check(|t| server_of(t).workers += 1, true);
+    let with_a_setting = |trial: &mut Trial| {
+        let mut texts = server_of(trial).configuration.values_mut();
+        texts.next().unwrap().push_str("tcp_nodelay off;\n");
+    };
+    check(with_a_setting, true);
+    // Whoever does not log is still compared with the other.
+    let two = [("nginx", "on", ""), ("another", "off", "")];
+    assert_eq!(
+        where_others_do_not_log(&two, with_a_setting, "lighttpd"),
+        None
+    );
+    let other_axis = |trial: &mut Trial| {
+        let id = &mut trial.point.as_mut().unwrap().id;
+        id.axes.set("of_another_version", Value::Count(7));
+    };
+    check(other_axis, true);
+}
+
+/// Entries of the experiment that differ in the way to log alone ask what a log costs. Whoever does
+/// not log has its like among them.
 #[test]
 fn an_axis_of_logs_is_no_mismatch() {
-    let axis = [("nginx log off", "off"), ("nginx log on", "on")];
-    for server in ["nginx log off", "nginx log on", "lighttpd"] {
-        assert_eq!(where_others_do_not_log(&axis, server), None, "{server}");
-    }
-    // So is an entry of its own that is named as the axis would name it.
-    let entries = [("nginx 1 core", "off"), ("nginx 1 core log on", "on")];
-    for server in ["nginx 1 core", "nginx 1 core log on", "lighttpd"] {
-        assert_eq!(where_others_do_not_log(&entries, server), None, "{server}");
-    }
+    let check = |entries: [(&str, &str); 2], is_told: bool| {
+        let entries = entries.map(|(label, log)| (label, log, "sendfile on;"));
+        for server in [entries[0].0, entries[1].0, "lighttpd"] {
+            let told = where_others_do_not_log(&entries, |_| {}, server);
+            assert_eq!(told.is_some(), is_told, "{server}: {told:?}");
+        }
+    };
+    check([("nginx log off", "off"), ("nginx log on", "on")], false);
+    // So do entries of their own, however they are called.
+    let named = [("nginx 1 core", "off"), ("nginx 1 core log on", "on")];
+    check(named, false);
+    check([("quiet", "off"), ("chatty", "on")], false);
     // Of two ways to log, neither is that of the others.
-    let axis = [("nginx log buffered", "buffered"), ("nginx log on", "on")];
-    for server in ["nginx log buffered", "nginx log on", "lighttpd"] {
-        assert!(where_others_do_not_log(&axis, server).is_some(), "{server}");
-    }
+    let neither = [("nginx log buffered", "buffered"), ("nginx log on", "on")];
+    check(neither, true);
 }
 
 #[test]
