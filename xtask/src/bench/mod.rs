@@ -7,6 +7,7 @@
 //! counted.
 
 mod agent;
+mod crowd;
 mod generator;
 mod instructions;
 mod open;
@@ -37,6 +38,8 @@ struct Setting {
     seconds: u32,
     server_cpu: u32,
     cpu: u32,
+    /// How many connections a crowd has, where somebody says so.
+    connections: Option<u64>,
 }
 
 /// A comparison: its name, what it is about, and how it runs.
@@ -182,6 +185,12 @@ const COMPARISONS: &[Comparison] = &[
         truth::capacity,
     ),
     (
+        "crowd",
+        "as many connections as the machine carries, or --connections, held at origin: memory of \
+         each side and of the kernel for each, and which limit stopped it, once",
+        crowd::crowd,
+    ),
+    (
         "soak",
         "ten minutes at full rate: memory, and counters against the server's, once",
         truth::soak,
@@ -190,23 +199,24 @@ const COMPARISONS: &[Comparison] = &[
 
 /// How many rounds there are: where neighbours make a machine noisy, an interval needs more.
 const ROUNDS: &str = "--rounds=";
+/// How many connections the crowd has.
+const CONNECTIONS: &str = "--connections=";
 
 /// Runs the comparisons whose name contains one of the words given, or all of them.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let flag = |name: &str| arguments.iter().any(|word| word == name);
-    let rounds = arguments.iter().find_map(|word| word.strip_prefix(ROUNDS));
     let known = ["--quick", "--instructions"];
     let unknown = |word: &&String| {
-        word.starts_with("--") && !known.contains(&word.as_str()) && !word.starts_with(ROUNDS)
+        let takes_number = word.starts_with(ROUNDS) || word.starts_with(CONNECTIONS);
+        word.starts_with("--") && !known.contains(&word.as_str()) && !takes_number
     };
     if let Some(word) = arguments.iter().find(unknown) {
         bail!(
-            "no such flag: {word}; there are {}, {ROUNDS}N",
+            "no such flag: {word}; there are {}, {ROUNDS}N, {CONNECTIONS}N",
             known.join(", ")
         );
     }
-    let rounds = rounds.map(str::parse).transpose();
-    let rounds: Option<usize> = rounds.with_context(|| format!("{ROUNDS}N takes a number"))?;
+    let rounds: Option<usize> = number(arguments, ROUNDS)?;
     if flag("--instructions") {
         return instructions::run();
     }
@@ -230,6 +240,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         seconds: if quick { 1 } else { 2 },
         server_cpu,
         cpu,
+        connections: number(arguments, CONNECTIONS)?,
     };
     println!("{}", machine());
     println!(
@@ -244,6 +255,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         drop(std::fs::remove_dir_all(setting.site.with_extension(kind)));
     }
     result
+}
+
+/// The number behind `flag`, where it is given.
+fn number<T: std::str::FromStr>(arguments: &[String], flag: &str) -> Result<Option<T>> {
+    let text = arguments.iter().find_map(|word| word.strip_prefix(flag));
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    match text.parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => bail!("{flag}N takes a number, not '{text}'"),
+    }
 }
 
 /// What these figures are of: they mean nothing without it.
