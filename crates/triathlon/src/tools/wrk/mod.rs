@@ -30,6 +30,8 @@ pub(super) const TOOL: Tool = Tool {
     differs: &[
         "The rates of threads are those of whole seconds, of right answers alone; wrk's are of \
          tenths of seconds, and of all answers.",
+        "All connections of -c are opened; wrk opens as many for each thread as for the others, \
+         and leaves out the rest: 2 of -t 2 -c 3.",
         "Latencies are those of right answers; wrk counts those of wrong answers too.",
         "Where a script hands over several requests at once, each answer is timed by itself; wrk \
          times the batch.",
