@@ -7,8 +7,10 @@
 //! counted.
 
 mod agent;
+mod crowd;
 mod generator;
 mod instructions;
+mod open;
 mod programs;
 mod protocols;
 mod server;
@@ -22,13 +24,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use self::generator::{
-    Ask, Generator, Reading, Task, WITHOUT, run_bare, run_triathlon, write_site,
-};
+use self::generator::{Ask, Generator, Task, WITHOUT, write_site};
 use self::programs::Programs;
 use self::server::Server;
 use self::speech::Speech;
-use self::statistics::summary;
 use self::table::{Row, cpu_ratio, table};
 
 /// What a comparison needs to know.
@@ -39,6 +38,8 @@ struct Setting {
     seconds: u32,
     server_cpu: u32,
     cpu: u32,
+    /// How many connections a crowd has, where somebody says so.
+    connections: Option<u64>,
 }
 
 /// A comparison: its name, what it is about, and how it runs.
@@ -81,12 +82,12 @@ const COMPARISONS: &[Comparison] = &[
     (
         "open-2000",
         "open loop, 2,000/s, 32 connections, null responder, against the bare spinning client",
-        |setting| open(setting, 2_000),
+        |setting| open::open(setting, 2_000),
     ),
     (
         "open-10000",
         "open loop, 10,000/s, 32 connections, null responder, against the bare spinning client",
-        |setting| open(setting, 10_000),
+        |setting| open::open(setting, 10_000),
     ),
     (
         "tls",
@@ -184,6 +185,12 @@ const COMPARISONS: &[Comparison] = &[
         truth::capacity,
     ),
     (
+        "crowd",
+        "as many connections as the machine carries, or --connections, held at origin: memory of \
+         each side and of the kernel for each, and which limit stopped it, once",
+        crowd::crowd,
+    ),
+    (
         "soak",
         "ten minutes at full rate: memory, and counters against the server's, once",
         truth::soak,
@@ -192,23 +199,24 @@ const COMPARISONS: &[Comparison] = &[
 
 /// How many rounds there are: where neighbours make a machine noisy, an interval needs more.
 const ROUNDS: &str = "--rounds=";
+/// How many connections the crowd has.
+const CONNECTIONS: &str = "--connections=";
 
 /// Runs the comparisons whose name contains one of the words given, or all of them.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let flag = |name: &str| arguments.iter().any(|word| word == name);
-    let rounds = arguments.iter().find_map(|word| word.strip_prefix(ROUNDS));
     let known = ["--quick", "--instructions"];
     let unknown = |word: &&String| {
-        word.starts_with("--") && !known.contains(&word.as_str()) && !word.starts_with(ROUNDS)
+        let takes_number = word.starts_with(ROUNDS) || word.starts_with(CONNECTIONS);
+        word.starts_with("--") && !known.contains(&word.as_str()) && !takes_number
     };
     if let Some(word) = arguments.iter().find(unknown) {
         bail!(
-            "no such flag: {word}; there are {}, {ROUNDS}N",
+            "no such flag: {word}; there are {}, {ROUNDS}N, {CONNECTIONS}N",
             known.join(", ")
         );
     }
-    let rounds = rounds.map(str::parse).transpose();
-    let rounds: Option<usize> = rounds.with_context(|| format!("{ROUNDS}N takes a number"))?;
+    let rounds: Option<usize> = number(arguments, ROUNDS)?;
     if flag("--instructions") {
         return instructions::run();
     }
@@ -232,6 +240,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         seconds: if quick { 1 } else { 2 },
         server_cpu,
         cpu,
+        connections: number(arguments, CONNECTIONS)?,
     };
     println!("{}", machine());
     println!(
@@ -246,6 +255,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         drop(std::fs::remove_dir_all(setting.site.with_extension(kind)));
     }
     result
+}
+
+/// The number behind `flag`, where it is given.
+fn number<T: std::str::FromStr>(arguments: &[String], flag: &str) -> Result<Option<T>> {
+    let text = arguments.iter().find_map(|word| word.strip_prefix(flag));
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    match text.parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => bail!("{flag}N takes a number, not '{text}'"),
+    }
 }
 
 /// What these figures are of: they mean nothing without it.
@@ -403,70 +424,6 @@ fn contest(setting: &Setting, contests: &[Contest<'_>]) -> Result<Vec<Row>> {
 
 /// Origin's fixed answer of the size that other comparisons use.
 const NULL_RESPONDER: &str = "/.triathlon/null?bytes=7";
-
-/// The response time in open loop with each `--spin`, against a client that only spins.
-fn open(setting: &Setting, rate: u32) -> Result<()> {
-    let server = Server::origin(&setting.programs, &setting.site, setting.server_cpu, None)?;
-    let rate = rate.to_string();
-    let kinds = [
-        ("always", "uring"),
-        ("auto", "uring"),
-        ("never", "uring"),
-        ("always", "readiness"),
-        ("never", "readiness"),
-    ];
-    let mut bare = Vec::new();
-    let mut ours: Vec<Vec<Reading>> = vec![Vec::new(); kinds.len()];
-    for _ in 0..setting.rounds {
-        let ask = Ask {
-            connections: 32,
-            ..Ask::of(NULL_RESPONDER)
-        };
-        let task = setting.task(&server, ask);
-        let programs = &setting.programs;
-        bare.push(run_bare(programs, "bare_spin", &task, &["--rate", &rate])?);
-        for ((spin, backend), readings) in kinds.iter().zip(&mut ours) {
-            let more = ["-R", &rate, "--spin", spin, "--backend", backend];
-            readings.push(run_triathlon(programs, &task, &more)?);
-        }
-    }
-    println!(
-        "  {:<28} {:>9} {:>22} {:>7} {:>9} {:>9} {:>6}",
-        "", "median us", "ratio [interval]", "worst", "late p99", "worst", "busy"
-    );
-    print_open("bare spinning client", &bare, &bare);
-    for ((spin, backend), readings) in kinds.iter().zip(&ours) {
-        print_open(&format!("--spin {spin}, {backend}"), readings, &bare);
-    }
-    Ok(())
-}
-
-fn print_open(name: &str, readings: &[Reading], bare: &[Reading]) {
-    let ratios: Vec<f64> = readings
-        .iter()
-        .zip(bare)
-        .map(|(ours, theirs)| ours.median_us / theirs.median_us)
-        .collect();
-    let of =
-        |value: fn(&Reading) -> f64| summary(&readings.iter().map(value).collect::<Vec<f64>>());
-    let (Some(median), Some(ratio), Some(late), Some(busy)) = (
-        of(|r| r.median_us),
-        summary(&ratios),
-        of(|r| r.late_us),
-        of(|r| r.busy),
-    ) else {
-        return;
-    };
-    let interval = format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high);
-    println!(
-        "  {name:<28} {:>9.1} {interval:>22} {:>7.2} {:>9.2} {:>9.2} {:>5.0}%",
-        median.median,
-        ratio.most,
-        late.median,
-        late.most,
-        busy.median * 100.0
-    );
-}
 
 impl Setting {
     /// Lets `generator` ask `server` once, and adds what came of it to `row`.

@@ -4,6 +4,7 @@ use model::plan::Url;
 use model::record::{Record, Reference};
 use model::{Distribution, Outcome, Span, Trial};
 
+use super::spread::of_sample;
 use crate::exit::UsageError;
 
 /// Of a trial, what tools count.
@@ -154,7 +155,7 @@ impl Row {
         Self {
             min: if zeros > 0 { 0.0 } else { ms(times.min()) },
             mean,
-            deviation: (squares / all).sqrt(),
+            deviation: of_sample((squares / all).sqrt(), times.count() + zeros),
             median: ms(median),
             max: ms(times.max()),
         }
@@ -187,17 +188,6 @@ pub(super) fn quantile(times: &Distribution, q: f64) -> f64 {
     let rank = (number(times.count()) * q).ceil().max(1.0);
     let value = times.value_at_rank(whole(rank).min(times.count()));
     value.unwrap_or_default().as_us_f64()
-}
-
-/// The share of values within a standard deviation of the mean, in per cent.
-pub(super) fn within(times: &Distribution, mean_us: f64, deviation_us: f64) -> f64 {
-    let inside = |us: f64| (us - mean_us).abs() <= deviation_us;
-    let count: u64 = times
-        .buckets()
-        .filter(|(lowest, width, _)| inside((*lowest + *width / 2).as_us_f64()))
-        .map(|(_, _, count)| count)
-        .sum();
-    100.0 * number(count) / number(times.count().max(1))
 }
 
 /// The parts of a URL.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use model::{Outcome, Span, Trial};
-use report::hdr::mean_and_deviation;
 
 use super::figures::{Figures, number, whole};
+use super::spread::Spread;
 use crate::lua::{Finished, Statistics};
 
 /// What a script is told of the trial, in wrk's units: microseconds, and requests per second of a
@@ -38,11 +38,11 @@ fn latency(trial: &Trial) -> Statistics {
             _ => values.push((us, count)),
         }
     }
-    let (mean, deviation) = mean_and_deviation(times);
+    let spread = Spread::of(times);
     Statistics {
         values,
-        mean: mean * 1e3,
-        deviation: deviation * 1e3,
+        mean: spread.mean,
+        deviation: spread.deviation,
     }
 }
 
@@ -60,12 +60,11 @@ fn rates(trial: &Trial) -> Statistics {
     for rate in &rates {
         *values.entry(*rate).or_default() += 1;
     }
-    let count = number(rates.len().max(1) as u64);
-    let mean = rates.iter().map(|rate| number(*rate)).sum::<f64>() / count;
-    let squares = rates.iter().map(|rate| (number(*rate) - mean).powi(2));
+    let rates: Vec<f64> = rates.into_iter().map(number).collect();
+    let spread = Spread::of_numbers(&rates);
     Statistics {
         values: values.into_iter().collect(),
-        mean,
-        deviation: (squares.sum::<f64>() / count).sqrt(),
+        mean: spread.mean,
+        deviation: spread.deviation,
     }
 }

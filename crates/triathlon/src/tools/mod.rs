@@ -13,6 +13,7 @@ mod given;
 mod h2load;
 mod hey;
 mod oha;
+mod spread;
 mod typed;
 mod weighttp;
 mod wrk;

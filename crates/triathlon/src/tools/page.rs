@@ -114,7 +114,7 @@ const WRITTEN: &[Written] = &[
             ("-b, --body TEXT or @FILE", "--data TEXT or @FILE"),
             (
                 "--script FILE",
-                "--lua FILE, and --lua-arg WORD for each word for init",
+                "--lua FILE, and words for init behind --, or each with --lua-arg",
             ),
             ("--disable-keepalive", "--requests-per-connection 1"),
             ("--deadline T", "--deadline T"),

@@ -436,6 +436,30 @@ fn load_runs_a_script_and_its_record_says_so() {
     assert!(text.stdout.contains("mine.lua"), "{text:#?}");
 }
 
+/// What stands behind `--` is for the script, as in wrk: behind the words of `--lua-arg`, and
+/// nothing of it is read as a flag or as a URL.
+#[test]
+fn words_behind_two_dashes_are_those_of_the_script() {
+    let server = seven();
+    let code = "function init(args) path = '/' .. #args .. '-' .. table.concat(args, '-') end
+        function request() return wrk.format(nil, path) end
+        function response() if not said then said = true io.write('asked ' .. path .. '\\n') end end";
+    let check = |flags: &str, path: &str| {
+        let run = load(code, &server.url(), flags).expect_measured();
+        let said = format!("asked {path}\n");
+        assert!(run.stdout.contains(&said), "{flags}: {run:#?}");
+    };
+    let flags = "-n 5 -c 1 -t 1 --timeout 20s";
+    check(flags, "/0-");
+    check(&format!("{flags} -- one two"), "/2-one-two");
+    check(&format!("{flags} -- -c --json"), "/2--c---json");
+    check(&format!("{flags} --lua-arg one -- two"), "/2-one-two");
+    let url = server.url();
+    triathlon(["load", &url, "-n", "1", "--", "word"])
+        .expect_code(2)
+        .expect_complaint(&["'word'", "behind --", "-s/--lua"]);
+}
+
 /// One that only says what is asked costs nothing: its run is like any other.
 #[test]
 fn a_script_without_functions_is_a_plan() {

@@ -67,6 +67,7 @@ mod slow;
 mod split;
 #[allow(dead_code, reason = "each file of tests uses its part")]
 mod support;
+mod tables;
 mod targets;
 mod thresholds;
 mod timekeeping;

@@ -41,6 +41,8 @@ Examples:
       500 users who think for a second on average before each request
   triathlon load http://127.0.0.1:8080/ -c 500 --script shop.toml
       500 users who each take the steps in shop.toml, again and again
+  triathlon load http://127.0.0.1:8080/ -c 64 -s counter.lua -- some words
+      a script in Lua, as wrk takes it; the words behind -- are for its init()
   triathlon load http://127.0.0.1:8080/ -R 2000 --threshold 'p(99)<5ms' --threshold 'errors<0.1%'
       exit code 4 unless 99 % wait less than 5 ms and 99.9 % get a right answer
   triathlon load http://127.0.0.1:8080/a http://127.0.0.1:8080/b --weights 9,1

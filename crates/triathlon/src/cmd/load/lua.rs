@@ -35,13 +35,20 @@ pub(super) struct Lua {
         allow_hyphen_values = true
     )]
     lua_args: Vec<String>,
+
+    /// Words for init() of the script in Lua, as wrk takes them, behind those of --lua-arg
+    #[arg(last = true, value_name = "WORD", id = "lua_words")]
+    words: Vec<String>,
 }
 
 impl Lua {
     /// Runs the script for so many threads, and puts what it asks in the place of what was asked.
     pub(super) fn read(&self, asks: &mut Asks, threads: u32) -> anyhow::Result<Option<Script>> {
         let Some(path) = &self.lua else {
-            return Ok(None);
+            return match self.words.first() {
+                None => Ok(None),
+                Some(word) => Err(without_a_script(word).into()),
+            };
         };
         let [request] = asks.requests.as_slice() else {
             let why = "--lua: give one URL; the script decides what else is requested";
@@ -49,8 +56,8 @@ impl Lua {
         };
         let request: RequestFile = request.clone();
         let name = path.display().to_string();
-        let (path, words, addresses) =
-            (path.clone(), self.lua_args.clone(), asks.addresses.clone());
+        let words = [self.lua_args.as_slice(), &self.words].concat();
+        let (path, addresses) = (path.clone(), asks.addresses.clone());
         let read = move || Script::read(&path, &words, &request, &addresses, threads);
         let script = attended(&name, read)?;
         asks.requests = vec![script.request.clone()];
@@ -59,4 +66,12 @@ impl Lua {
         }
         Ok(Some(script))
     }
+}
+
+/// What is said of a word for which there is no script.
+fn without_a_script(word: &str) -> UsageError {
+    UsageError(format!(
+        "'{word}': words behind -- are those of a script in Lua: give one with -s/--lua FILE, or \
+         write URLs and flags before the --"
+    ))
 }

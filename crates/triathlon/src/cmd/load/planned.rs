@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 85] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 86] = [
     "agents",
     "backend",
     "bearer",
@@ -48,6 +48,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 85] = [
     "list",
     "lua",
     "lua_args",
+    "lua_words",
     "metrics",
     "nats",
     "no_resumption",

@@ -6,10 +6,10 @@ use model::plan::{Protocol, Stop};
 use model::record::Reference;
 use model::units::Span;
 use model::{Distribution, Outcome, Trial};
-use report::hdr::mean_and_deviation;
 
-use super::figures::{self, Figures, connecting, number, whole, within};
+use super::figures::{self, Figures, connecting, number, whole};
 use super::given::{Given, Grammar};
+use super::spread::Spread;
 use super::{Asked, Tool, Work};
 use crate::exit::UsageError;
 
@@ -38,6 +38,9 @@ pub(super) const TOOL: Tool = Tool {
          space savings are relative to the head of the answer before the run.",
         "In HTTP/3, bytes of datagrams count as those of headers, and no space savings are shown.",
         figures::CONNECTING,
+        "Of TLS, the deviation of time for connect, and the share within it, are those of these \
+         sums: the deviation is at most too large. Connections that are begun together on io_uring \
+         are seen to be there together, so that it may be too small there.",
         "The time to the first byte is measured for each answer, from sending its request; h2load \
          measures it for the first answer on each connection, from connecting.",
         "The row req/s has the rate of each thread, divided by its clients; h2load's has the rate \
@@ -326,33 +329,26 @@ fn table(trial: &Trial) -> String {
         .filter(|worker| worker.connections > 0 && !worker.window.is_zero())
         .map(|worker| number(worker.ok) / worker.window.as_s_f64() / f64::from(worker.connections))
         .collect();
-    let count = number(rates.len().max(1) as u64);
-    let mean = rates.iter().sum::<f64>() / count;
-    let deviation = (rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / count).sqrt();
-    let inside = rates
-        .iter()
-        .filter(|rate| (**rate - mean).abs() <= deviation + 1e-9);
-    let share = 100.0 * number(inside.count() as u64) / count;
+    let spread = Spread::of_numbers(&rates);
     let min = rates.iter().copied().fold(f64::INFINITY, f64::min);
     let min = if min.is_finite() { min } else { 0.0 };
     let max = rates.iter().copied().fold(0.0, f64::max);
-    let rates = [min, max, mean, deviation].map(|rate| format!("{rate:.2}"));
-    out.push_str(&row("req/s           :", rates, share));
+    let rates = [min, max, spread.mean, spread.deviation].map(|rate| format!("{rate:.2}"));
+    out.push_str(&row("req/s           :", rates, spread.within));
     out
 }
 
 /// Least, greatest, mean and deviation in seconds; and how many values are within a deviation.
 fn times_of(times: &Distribution) -> ([f64; 4], f64) {
-    let (mean, deviation) = mean_and_deviation(times);
-    let within = within(times, mean * 1e3, deviation * 1e3);
+    let spread = Spread::of(times);
     let seconds = |span: Option<Span>| span.unwrap_or_default().as_s_f64();
     let values = [
         seconds(times.min()),
         seconds(times.max()),
-        mean / 1e3,
-        deviation / 1e3,
+        spread.mean / 1e6,
+        spread.deviation / 1e6,
     ];
-    (values, within)
+    (values, spread.within)
 }
 
 fn row(name: &str, values: [String; 4], within: f64) -> String {

@@ -36,7 +36,9 @@ pub(super) const TOOL: Tool = Tool {
         "The fastest and the slowest of DNS+dialup are those of connecting; hey prints those of \
          whole requests there.",
         "In the rows of -o csv, DNS+dialup is the time of connecting without TLS.",
-        "The content of an answer is counted as it comes, compressed or not.",
+        "The content of an answer is counted as it comes, compressed or not. hey adds up what \
+         Content-Length says: nothing of chunked answers, and the length of content that answers \
+         to HEAD leave out.",
         "Requests in flight at the end of -z are waited for and not counted; hey counts them.",
         "Requests/sec counts complete answers; hey's counts requests that failed, too.",
         "A User-Agent given with -H is sent as it is; hey sends its own in its place or behind it.",

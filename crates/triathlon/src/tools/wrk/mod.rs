@@ -3,11 +3,11 @@
 //! The rates of threads are those of whole seconds, where wrk's are of tenths.
 
 use model::{Distribution, Outcome, Span, Trial};
-use report::hdr::mean_and_deviation;
 
-use super::figures::{self, Figures, number, quantile, within};
+use super::figures::{self, Figures, number, quantile};
 use super::flag::{Flag, flag};
 use super::given::{Given, Grammar};
+use super::spread::Spread;
 use super::{Asked, Tool, Work};
 use crate::exit::UsageError;
 
@@ -30,6 +30,8 @@ pub(super) const TOOL: Tool = Tool {
     differs: &[
         "The rates of threads are those of whole seconds, of right answers alone; wrk's are of \
          tenths of seconds, and of all answers.",
+        "All connections of -c are opened; wrk opens as many for each thread as for the others, \
+         and leaves out the rest: 2 of -t 2 -c 3.",
         "Latencies are those of right answers; wrk counts those of wrong answers too.",
         "Where a script hands over several requests at once, each answer is timed by itself; wrk \
          times the batch.",
@@ -152,12 +154,10 @@ pub(super) fn head(given: &Given, url: &str, trial: &Trial) -> String {
 }
 
 fn latency_row(times: &Distribution) -> String {
-    let (mean, deviation) = mean_and_deviation(times);
-    // Of no answers it is -0, which would be shown.
-    let (mean, deviation) = (mean * 1e3, (deviation * 1e3).abs());
+    let spread = Spread::of(times);
     let longest = times.max().unwrap_or_default().as_us_f64();
-    let within = within(times, mean, deviation);
-    row("Latency", [mean, deviation, longest], within, time_us)
+    let values = [spread.mean, spread.deviation, longest];
+    row("Latency", values, spread.within, time_us)
 }
 
 /// What stands behind them.
@@ -241,16 +241,9 @@ fn rates(trial: &Trial) -> ([f64; 3], f64) {
         .filter(|interval| interval.length > Span::ZERO)
         .map(|interval| number(interval.tally.right_in_it()) / interval.length.as_s_f64() / threads)
         .collect();
-    let count = number(rates.len().max(1) as u64);
-    let mean = rates.iter().sum::<f64>() / count;
-    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / count;
-    let deviation = variance.sqrt();
     let max = rates.iter().copied().fold(0.0, f64::max);
-    let inside = rates
-        .iter()
-        .filter(|rate| (**rate - mean).abs() <= deviation);
-    let share = 100.0 * number(inside.count() as u64) / count;
-    ([mean, deviation, max], share)
+    let spread = Spread::of_numbers(&rates);
+    ([spread.mean, spread.deviation, max], spread.within)
 }
 
 fn row(name: &str, values: [f64; 3], within: f64, shown: impl Fn(f64) -> String) -> String {
