@@ -46,17 +46,38 @@ pub fn then_and_now<'a>(file: &'a ProbesFile, results: &[ProbeResult]) -> Vec<Th
     file.published.iter().map(row).collect()
 }
 
+/// An operation that an earlier study has figures of.
+pub(crate) struct Published<'a> {
+    name: String,
+    /// Which server was asked, where one was.
+    pub(crate) server: Option<&'a str>,
+    waits_by: Option<&'a str>,
+    pub(crate) growth: &'a Growth,
+}
+
+impl Published<'_> {
+    /// The operation; and how the server that was asked waits, where one was.
+    pub(crate) fn title(&self) -> String {
+        match self.waits_by {
+            Some(way) => format!("{}, by {way}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
 /// The operations that an earlier study has figures of.
-pub(crate) fn published<'a>(
-    file: &ProbesFile,
-    results: &'a [ProbeResult],
-) -> Vec<(String, &'a Growth)> {
+pub(crate) fn published<'a>(file: &ProbesFile, results: &'a [ProbeResult]) -> Vec<Published<'a>> {
     let figures = file.published.iter();
-    let growth = |figure: &ProbeFigure| {
+    let published = |figure: &ProbeFigure| {
         let place = Place::of(results, &figure.probe, figure.operation.as_deref()).ok()?;
-        Some((place.name(), place.growth()?))
+        Some(Published {
+            name: place.name(),
+            server: place.fact("server"),
+            waits_by: place.fact("waits by"),
+            growth: place.growth()?,
+        })
     };
-    figures.filter_map(growth).collect()
+    figures.filter_map(published).collect()
 }
 
 /// What is known of a demand.
@@ -156,11 +177,11 @@ fn number(
         }
         ProbeShown::Speed => Ok((format!("{} MB/s", plain(place.value(shown)?)), of, None)),
         ProbeShown::Server => {
-            let fact = |name: &str| place.result.facts.get(name).cloned();
-            let server = fact("server").ok_or_else(|| format!("{probe} asks no server"))?;
-            let way = fact("waits by").map(|way| format!("waits by {way}"));
+            let server = place.fact("server");
+            let server = server.ok_or_else(|| format!("{probe} asks no server"))?;
+            let way = place.fact("waits by").map(|way| format!("waits by {way}"));
             let way = way.ok_or_else(|| format!("{server}: how it waits could not be read"))?;
-            Ok((way, server, None))
+            Ok((way, server.to_owned(), None))
         }
         ProbeShown::Population => {
             let result = place.result;
@@ -228,6 +249,11 @@ impl<'a> Place<'a> {
             true => label,
             false => format!("{label} {}", self.series),
         }
+    }
+
+    /// What was read beside the curve.
+    fn fact(&self, name: &str) -> Option<&'a str> {
+        self.result.facts.get(name).map(String::as_str)
     }
 
     fn growth(&self) -> Option<&'a Growth> {

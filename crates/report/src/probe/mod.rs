@@ -14,6 +14,7 @@ pub use answer::{HOW, answer};
 pub use plots::chart;
 pub(crate) use plots::mark_seconds;
 pub use scatter::scatter;
+pub(crate) use text::shared;
 pub use text::{comparison, table};
 
 /// The results of one machine, under the name that charts give it.

@@ -482,6 +482,80 @@ fn the_page_of_an_experiment_says_what_was_seen_and_asked_before() {
     );
 }
 
+/// A page has a chart of the kernel and one of servers, and says how each of these waits and what
+/// else was read.
+#[test]
+fn the_page_draws_servers_apart_and_says_what_was_read_besides() {
+    let asking = |probe: &str, facts: &[(&str, &str)]| {
+        let mut result = result(probe, 5);
+        let facts = facts.iter().map(|(name, value)| (*name, *value));
+        result.facts = facts
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        result
+    };
+    let mut results = [
+        asking("socket", &[]),
+        asking(
+            "connect",
+            &[
+                ("server", "lighttpd, tuned"),
+                ("waits by", "poll or select"),
+            ],
+        ),
+        asking("fork", &[("mappings", "25"), ("memory", "1580 kB <")]),
+    ];
+    // What differs from pass to pass is said of each, and not from the first to the last.
+    for (pass, memory) in results[2]
+        .passes
+        .iter_mut()
+        .zip(["1580 kB <", "1504 kB", "1580 kB <"])
+    {
+        pass.facts.insert("memory".to_owned(), memory.to_owned());
+    }
+    let mut file = question(r#"{ "who": "ours", "demand": "Why?", "not": "so" }"#);
+    let mut figure = file.published[0].clone();
+    figure.probe = "connect".to_owned();
+    file.published.push(figure);
+    let made = crate::study::of_probes(&file, &results, "x", "y", "", None, None).unwrap();
+    for wanted in [
+        "![What a call costs, against how many there are](x-1.svg)",
+        "![What a server costs a client, against how many connections are open](x-2.svg)",
+        "\n## What was read besides\n\n- connect. server: lighttpd, tuned; waits by: poll or \
+         select\n- fork. mappings: 25; memory: 1580 kB &lt; and \
+         1504 kB\n\n## What ended early",
+    ] {
+        assert!(made.page.contains(wanted), "{wanted}\n{}", made.page);
+    }
+    let drawings: Vec<&str> = made.drawings.iter().map(|(_, svg)| svg.as_str()).collect();
+    assert!(drawings[0].contains("socket") && !drawings[0].contains("by poll"));
+    assert!(drawings[1].contains("connect socket, by poll or select"));
+}
+
+/// That others had the CPUs is no word about where curves end; and a second run has both, too.
+#[test]
+fn a_page_says_that_no_curve_ended_early_where_others_had_the_cpus() {
+    let mut disturbed = result("socket", 5);
+    disturbed.busy_elsewhere = Some(0.025);
+    let mut early = result("socket", 5);
+    early.note = Some("ended at 2,000: no more files".to_owned());
+    let file = question(r#"{ "who": "ours", "demand": "Why?", "not": "so" }"#);
+    let again = crate::study::AgainOfProbes {
+        results: &[early],
+        record: "z",
+    };
+    let made = crate::study::of_probes(&file, &[disturbed], "x", "y", "", Some(again), None);
+    let page = made.unwrap().page;
+    let (first, second) = page.split_once("## Held against a second run").unwrap();
+    let said = "No curve ended early.\n\n- socket: other programs used 2.5 % of its CPUs\n";
+    assert!(first.contains(said), "{first}");
+    assert!(
+        second.contains("- socket: ended at 2,000: no more files\n"),
+        "{second}"
+    );
+    assert!(!second.contains("No curve ended early"), "{second}");
+}
+
 /// The same with six passes, which differ a little.
 fn in_six_passes(mut result: ProbeResult) -> ProbeResult {
     let passes: Vec<Pass> = (0..6)

@@ -88,7 +88,7 @@ pub fn table(side: &Side<'_>) -> String {
 }
 
 /// Facts that are the same of all results: what is true of the machine or of the user is said once.
-fn shared(results: &[ProbeResult]) -> Vec<(&String, &String)> {
+pub(crate) fn shared(results: &[ProbeResult]) -> Vec<(&String, &String)> {
     let measured = || results.iter().filter(|result| !result.passes.is_empty());
     let first = measured().next().filter(|_| measured().count() > 1);
     first.map_or_else(Vec::new, |first| {

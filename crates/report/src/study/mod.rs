@@ -1,4 +1,4 @@
-//! A study as a page of Markdown with two charts beside it: made from a stored run and from what
+//! A study as a page of Markdown with its charts beside it: made from a stored run and from what
 //! was written by hand, whose numbers are placeholders for those of the run.
 
 mod again;

@@ -50,13 +50,19 @@ pub fn of_probes(
     page.push_str(&super::whole(record));
     page.extend(later.map(|said| format!("- {}\n", text(said))));
     page.push_str(&answer(results));
-    let mut charts = vec![costs(file, results), speeds(results)];
+    let mut charts = Vec::from(costs(file, results));
+    charts.push(speeds(results));
     charts.retain(|chart| !chart.is_empty());
     let drawings = super::draw(&mut page, name, &charts);
     page.push_str(&then_and_now(file, results));
     let said = " Each probe is a file of the record, by its name.";
     page.push_str(&asked_table(&asked::answers(file, results), said));
-    page.push_str(&doubts(results));
+    page.push_str(&besides(results));
+    let _ = write!(
+        page,
+        "\n## What ended early or was disturbed\n\n{}",
+        doubts(results)
+    );
     if !notes.trim().is_empty() {
         let filled = notes::fill(notes, &|placeholder| number(results, placeholder))?;
         let _ = writeln!(page, "{}{}", super::NOTES, filled.trim());
@@ -114,31 +120,51 @@ fn answer(results: &[ProbeResult]) -> String {
     out
 }
 
-/// What a call costs, of the operations that the study has figures of.
-fn costs(file: &ProbesFile, results: &[ProbeResult]) -> Chart {
+/// What a call costs, of the operations that the study has figures of: those that ask the kernel
+/// alone, and those that ask a server.
+fn costs(file: &ProbesFile, results: &[ProbeResult]) -> [Chart; 2] {
     let published = asked::published(file, results);
-    let (mut all, count) = (Vec::new(), published.len());
-    for (look, (name, growth)) in published.into_iter().take(LOOKS).enumerate() {
-        let mut series = Series::new(name, look, Kind::Curve);
-        let bins = growth.bins.iter();
+    let (servers, kernel): (Vec<_>, Vec<_>) =
+        published.into_iter().partition(|one| one.server.is_some());
+    [
+        cost(
+            "study-costs",
+            "What a call costs, against how many there are",
+            "how many there are",
+            &kernel,
+        ),
+        cost(
+            "study-servers",
+            "What a server costs a client, against how many connections are open",
+            "idle connections",
+            &servers,
+        ),
+    ]
+}
+
+fn cost(id: &str, title: &str, x: &str, published: &[asked::Published<'_>]) -> Chart {
+    let mut all = Vec::new();
+    for (look, one) in published.iter().take(LOOKS).enumerate() {
+        let mut series = Series::new(one.title(), look, Kind::Curve);
+        let bins = one.growth.bins.iter();
         series.points = bins
             .map(|(n, ns)| Point::new(rounded(*n), rounded(*ns)))
             .collect();
         all.push(series);
     }
     Chart {
-        id: "study-costs".to_owned(),
-        title: "What a call costs, against how many there are".to_owned(),
+        id: id.to_owned(),
+        title: title.to_owned(),
         caption: format!(
             "The median of all passes in each bin, of {} operations that the study has figures \
              of. A level line is a cost that does not grow.",
-            match all.len() < count {
-                true => format!("{} of the {count}", all.len()),
+            match all.len() < published.len() {
+                true => format!("{} of the {}", all.len(), published.len()),
                 false => "the".to_owned(),
             }
         ),
         x: Axis {
-            name: "how many there are".to_owned(),
+            name: x.to_owned(),
             unit: Unit::Count,
             scale: Scale::Log,
         },
@@ -222,23 +248,63 @@ fn then_and_now(file: &ProbesFile, results: &[ProbeResult]) -> String {
     out
 }
 
-/// Which curves end early, and who else had the CPUs.
-fn doubts(results: &[ProbeResult]) -> String {
+/// What was read beside the curves: which server was asked, in how many pieces a file lies.
+fn besides(results: &[ProbeResult]) -> String {
     let mut out = String::new();
+    let shared = probe::shared(results);
+    for result in results.iter().filter(|result| !result.passes.is_empty()) {
+        let facts = result.facts.iter().filter(|fact| !shared.contains(fact));
+        let facts: Vec<String> = facts
+            .map(|(name, value)| format!("{name}: {}", of_each_pass(result, name, value)))
+            .collect();
+        if !facts.is_empty() {
+            let (label, facts) = (text(&result.label()), text(&facts.join("; ")));
+            let _ = writeln!(out, "- {label}. {facts}");
+        }
+    }
+    match out.is_empty() {
+        true => out,
+        false => format!("\n## What was read besides\n\n{out}"),
+    }
+}
+
+/// A fact as the passes have it, where they differ; else the one that is known of the result.
+fn of_each_pass(result: &ProbeResult, name: &str, known: &str) -> String {
+    let mut values: Vec<&str> = Vec::new();
+    for value in result.passes.iter().filter_map(|pass| pass.facts.get(name)) {
+        if !values.contains(&value.as_str()) {
+            values.push(value);
+        }
+    }
+    match values.as_slice() {
+        [] | [_] => known.to_owned(),
+        several => verdict::words::list(several),
+    }
+}
+
+/// Which curves end early, and who else had the CPUs.
+pub(super) fn doubts(results: &[ProbeResult]) -> String {
+    let (mut ended, mut disturbed) = (String::new(), String::new());
     for result in results {
+        let label = text(&result.label());
         if let Some(note) = &result.note {
-            let _ = writeln!(out, "- {}: {}", text(&result.label()), text(note));
+            let _ = writeln!(ended, "- {label}: {}", text(note));
         }
         if let Some(share) = result.busy_elsewhere.filter(|share| *share >= 0.01) {
             let share = Unit::Share.show(share);
-            let label = text(&result.label());
-            let _ = writeln!(out, "- {label}: other programs used {share} of its CPUs");
+            let _ = writeln!(
+                disturbed,
+                "- {label}: other programs used {share} of its CPUs"
+            );
         }
     }
-    if out.is_empty() {
-        out.push_str("No curve ended early, and no other program used 1 % of the CPUs.\n");
+    match (ended.is_empty(), disturbed.is_empty()) {
+        (true, true) => {
+            "No curve ended early, and no other program used 1 % of the CPUs.\n".to_owned()
+        }
+        (true, false) => format!("No curve ended early.\n\n{disturbed}"),
+        (false, _) => ended + &disturbed,
     }
-    format!("\n## What ended early or was disturbed\n\n{out}")
 }
 
 /// The number of a placeholder.

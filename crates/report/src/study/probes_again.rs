@@ -7,7 +7,7 @@ use verdict::pairs::held;
 
 use super::again::{HEADING, Kind, Outcome, Row, table, told_of};
 use super::machine;
-use super::probes::{AgainOfProbes, counted};
+use super::probes::{AgainOfProbes, counted, doubts};
 use crate::asked::Told;
 use crate::number::{Unit, times};
 use crate::probe::{Operation, Side, asked, operations};
@@ -34,6 +34,7 @@ pub(super) fn section(
         out.push_str(&machine(&result.environment));
     }
     out.push_str(&counted(second.results, second.record));
+    let _ = write!(out, "\n{}", doubts(second.results));
     let sides = [(FIRST, first), (SECOND, second.results)];
     let sides = sides.map(|(name, results)| Side { name, results });
     let mut rows: Vec<Row> = operations(&sides).iter().flat_map(curve).collect();

@@ -27,7 +27,7 @@ Examples:
   triathlon report results/first-heat/20* --csv trials.csv
       a row per trial, for a spreadsheet
   triathlon report first-heat.pack --markdown first-heat.md --notes notes.txt
-      a page for a repository, with two charts
+      a page for a repository, with its charts
   triathlon report first-heat.pack --asked questions.toml
       the page, with the questions of another file answered from these trials
   triathlon report results/first-heat --publish handout
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// Print the page to a PDF here, with a headless Chromium
     #[arg(long, value_name = "FILE")]
     pdf: Option<PathBuf>,
-    /// Write the page of a study as Markdown here, with two charts (SVG) beside it: the answer,
+    /// Write the page of a study as Markdown here, with its charts (SVG) beside it: the answer,
     /// figures of earlier studies, what their readers asked, and what is in doubt
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
