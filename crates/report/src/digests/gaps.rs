@@ -96,8 +96,8 @@ impl Run {
         self.is_scaled
     }
 
-    /// Whether the run says of a server or a workload, of which it has nothing, that it was left out
-    /// to fit a budget.
+    /// Whether the run says of a server or a workload that it was left out to fit a budget. One of
+    /// which it has trials was not.
     pub(crate) fn is_left_out(&self, name: &str) -> bool {
         let is_here = |names: &[String]| names.iter().any(|one| one == name);
         if is_here(&self.server_order) || is_here(&self.workload_order) {
