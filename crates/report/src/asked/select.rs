@@ -114,13 +114,16 @@ impl Place<'_> {
 
 /// Why a run has no trial of a point that a demand names, if no gap says it.
 pub(super) fn cause(run: &Run, point: PointName<'_>) -> &'static str {
-    // Of a question that came later nobody knows whether this run was to answer it.
+    // Of a question that came later nobody knows whether this run was to answer it, unless the run
+    // says that it left out the server or the workload.
     let is_of = |demand: &Demand| {
         let own = demand.point();
         own == point || demand.against().or(own) == point
     };
     let is_known = !run.is_asked_later() && run.asked.iter().any(is_of);
-    match run.is_scaled() && is_known {
+    let is_left_out = |name: Option<&str>| name.is_some_and(|name| run.is_left_out(name));
+    let is_told = is_left_out(point.server) || is_left_out(point.workload);
+    match is_told || (run.is_scaled() && is_known) {
         true => "left out to fit this machine or the budget",
         false => "no trial has this point",
     }

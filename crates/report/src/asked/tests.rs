@@ -476,6 +476,37 @@ fn recovery_is_at_least_as_long_as_it_was_watched() {
     assert!(why.starts_with("not known here: time until"), "{why}");
 }
 
+/// A run says itself what it left out for its budget, and a later question can rest on that.
+#[test]
+fn what_a_budget_left_out_is_told_of_later_questions_too() {
+    let mut run = run();
+    run.notes
+        .push("Scaled to the budget: 6 rounds instead of 8.".to_owned());
+    run.notes.push(
+        "Scaled to the budget: caddy, h2o, pinned and 100 KB left out (priority 2).".to_owned(),
+    );
+    let mut why = |server: &str, workload: &str| {
+        let demand = format!(r#""show": "rate", "server": "{server}", "workload": "{workload}""#);
+        match told(&mut run, &demand) {
+            Told::Not(why) => why,
+            Told::Number(number) => panic!("{number:?}"),
+        }
+    };
+    let left_out = "not measured here: left out to fit this machine or the budget";
+    let no_trial = "not measured here: no trial has this point";
+    for (server, workload, expected) in [
+        ("caddy", "seven-bytes", left_out),
+        ("h2o, pinned", "seven-bytes", left_out),
+        ("nginx", "100 KB", left_out),
+        ("h2", "seven-bytes", no_trial),
+        ("6 rounds instead of 8", "seven-bytes", no_trial),
+        ("varnish", "seven-bytes", no_trial),
+    ] {
+        let said = why(server, workload);
+        assert_eq!(said, format!("{expected} ({server}, {workload})"));
+    }
+}
+
 #[test]
 fn what_was_not_measured_says_why() {
     let mut run = run();

@@ -39,6 +39,7 @@ pub(crate) use checked::checked;
 use command::repeating;
 pub(crate) use command::shell;
 pub use digest::{Digest, QUANTILES};
+use gaps::SCALED;
 pub(crate) use knee::definition as definition_of_knee;
 pub use knee::{Knee, knees};
 use order::in_order;
@@ -138,7 +139,7 @@ impl Run {
             command: Some(shell(&command)),
             notes: {
                 let scaled = manifest.scaled.iter();
-                let scaled = scaled.map(|what| format!("Scaled to the budget: {what}."));
+                let scaled = scaled.map(|what| format!("{SCALED}{what}."));
                 manifest.notes.iter().cloned().chain(scaled).collect()
             },
             published: manifest.experiment.published.clone(),
