@@ -1,13 +1,17 @@
 //! A results folder as one small file, to be kept in a repository.
 //!
 //! The file is a line that names the form, the SHA-256 of what follows once it is unpacked, and a
-//! zlib stream: JSON with the files as texts, and trials as columns. The same folder
-//! gives the same bytes. What is read may come from anybody, so everything that is unpacked is
-//! bounded, and a name never leads out of the folder.
+//! zlib stream: a line of JSON with the files as texts and what is said of documents in words, and
+//! behind it the numbers of documents, as columns. The same folder gives the same bytes. What is
+//! read may come from anybody, so everything that is unpacked is bounded, and a name never leads
+//! out of the folder.
 
 mod columns;
+mod histogram;
+mod numbers;
+mod streams;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -21,11 +25,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::columns::{Reader, Writer};
+use self::streams::Form;
 use super::digests::{self, Digests, digest};
+use super::{INTERRUPTED, SEARCHES};
 use crate::error::LabError;
 
-/// The first line of a pack.
-const MARK: &str = "triathlon pack 1\n";
+/// The first line of a pack, what that of every form begins with, and the form before this one.
+const MARK: &str = "triathlon pack 2\n";
+const MARK_OF_ALL: &str = "triathlon pack ";
+const MARK_BEFORE: &str = "triathlon pack 1\n";
+/// Folders whose files have digests.
+const WITH_DIGESTS: [&str; 3] = ["trials", SEARCHES, INTERRUPTED];
 /// A file that is larger is no pack.
 const FILE_MAX: u64 = 64 << 20;
 /// What the zlib stream may hold.
@@ -50,15 +60,18 @@ struct Inside {
     files: BTreeMap<String, String>,
     /// Files that are JSON, in the order of the columns.
     documents: Vec<String>,
+    /// Where the folder has a list of digests: those that are not the digest of what is unpacked
+    /// as that document. A document whose digest is empty here is not in the list.
+    digests: Option<BTreeMap<String, String>>,
     keys: Vec<Vec<String>>,
-    columns: BTreeMap<String, String>,
+    columns: BTreeMap<String, Form>,
 }
 
 /// Whether the file is a pack, by its first line.
 pub fn is_pack(path: &Path) -> bool {
-    let mut start = [0; MARK.len()];
+    let mut start = [0; MARK_OF_ALL.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *MARK.as_bytes()
+    read.is_ok() && start == *MARK_OF_ALL.as_bytes()
 }
 
 /// Packs the files of a results folder, which are all text. Trials keep their values and not their
@@ -68,45 +81,84 @@ pub fn pack(folder: &Path) -> Result<Vec<u8>, LabError> {
     list(folder, Path::new(""), 0, &mut names)?;
     names.sort();
     let list = folder.join(digests::FILE);
-    let old = Digests::read(folder).map_err(LabError::file("read", &list))?;
-    let mut new = old.clone();
+    let stored = Digests::read(folder).map_err(LabError::file("read", &list))?;
+    let mut other = BTreeMap::new();
+    let mut of_documents = BTreeSet::new();
     let mut inside = Inside::default();
     let mut writer = Writer::default();
     for name in names {
         let path = folder.join(&name);
         let text = fs::read_to_string(&path).map_err(LabError::file("read", &path))?;
-        if !name.starts_with("trials/") {
-            inside.files.insert(name, text);
-            continue;
-        }
         let damaged = |why: String| LabError::Damaged {
             path: path.clone(),
             what: "a trial",
             why,
         };
-        let mut document: Value =
-            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
-        shorten(&mut document);
-        writer.put(&document).map_err(damaged)?;
-        let stored = old.as_ref().and_then(|old| old.of(&name));
-        if let (Some(new), Some(stored)) = (&mut new, stored)
-            && stored == digest(text.as_bytes())
+        let is_trial = name.starts_with("trials/");
+        let document = match is_trial {
+            true => {
+                let read = serde_json::from_str(&text);
+                let mut trial: Value = read.map_err(|error| damaged(error.to_string()))?;
+                shorten(&mut trial);
+                Some(trial)
+            }
+            false => read_as_written(&name, &text),
+        };
+        let Some(document) = document else {
+            inside.files.insert(name, text);
+            continue;
+        };
+        let written = writer.put(folder_of(&name), &document);
+        written.map_err(damaged)?;
+        if let Some(stored) = &stored
+            && WITH_DIGESTS.contains(&folder_of(&name))
         {
-            new.set(&name, digest(as_file(&document).as_bytes()));
+            of_documents.insert(name.clone());
+            match stored.of(&name) {
+                Some(stored) if stored == digest(text.as_bytes()) => {}
+                changed => {
+                    let changed = changed.unwrap_or_default().to_owned();
+                    other.insert(name.clone(), changed);
+                }
+            }
         }
         inside.documents.push(name);
     }
-    if let Some(new) = new {
-        inside.files.insert(digests::FILE.to_owned(), new.text());
+    if let Some(stored) = stored {
+        let elsewhere = stored.names().filter(|name| !of_documents.contains(*name));
+        for name in elsewhere {
+            let digest = stored.of(name).unwrap_or_default();
+            other.insert(name.to_owned(), digest.to_owned());
+        }
+        inside.digests = Some(other);
     }
-    (inside.columns, inside.keys) = writer.finish();
-    let text = serde_json::to_vec(&inside).expect("texts are JSON");
+    let numbers;
+    (inside.columns, inside.keys, numbers) = writer.finish();
+    Ok(sealed(&inside, &numbers))
+}
+
+/// The bytes of a pack that holds this.
+fn sealed(inside: &Inside, numbers: &[u8]) -> Vec<u8> {
+    let mut text = serde_json::to_vec(inside).expect("texts are JSON");
+    text.push(b'\n');
+    text.extend(numbers);
     let mut bytes = MARK.as_bytes().to_vec();
     bytes.extend(digest(&text).bytes());
     bytes.push(b'\n');
     let mut encoder = ZlibEncoder::new(bytes, Compression::best());
     let written = encoder.write_all(&text).and_then(|()| encoder.finish());
-    Ok(written.expect("writing to memory does not fail"))
+    written.expect("writing to memory does not fail")
+}
+
+/// A file that is a document, and is written again as it is.
+fn read_as_written(name: &str, text: &str) -> Option<Value> {
+    let document = serde_json::from_str(text).ok()?;
+    (name.ends_with(".json") && as_file(&document) == text).then_some(document)
+}
+
+/// The folder that a file lies in, by its name below that of the results.
+fn folder_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Writes what `pack` holds into `folder`, which is empty.
@@ -121,15 +173,32 @@ pub fn unpack(pack: &Path, folder: &Path) -> Result<(), LabError> {
     let read = file.take(FILE_MAX + 1).read_to_end(&mut bytes);
     read.map_err(LabError::file("read", pack))?;
     let text = inflated(&bytes).map_err(damaged)?;
+    let end = text.iter().position(|byte| *byte == b'\n');
+    let (words, numbers) = text.split_at(end.map_or(text.len(), |end| end + 1));
     let inside: Inside =
-        serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        serde_json::from_slice(words).map_err(|error| damaged(error.to_string()))?;
     for (name, text) in &inside.files {
         put(folder, name, text.as_bytes()).map_err(|why| why.of(pack, name))?;
     }
-    let mut reader = Reader::new(&inside.columns, &inside.keys, UNPACKED_MAX);
+    let mut digests = Digests::default();
+    let reader = Reader::new(&inside.columns, &inside.keys, numbers, UNPACKED_MAX);
+    let mut reader = reader.map_err(damaged)?;
     for name in &inside.documents {
-        let document = reader.take().map_err(damaged)?;
-        put(folder, name, as_file(&document).as_bytes()).map_err(|why| why.of(pack, name))?;
+        let document = reader.take(folder_of(name)).map_err(damaged)?;
+        let text = as_file(&document);
+        put(folder, name, text.as_bytes()).map_err(|why| why.of(pack, name))?;
+        if let Some(other) = &inside.digests
+            && WITH_DIGESTS.contains(&folder_of(name))
+            && !other.contains_key(name)
+        {
+            digests.set(name, digest(text.as_bytes()));
+        }
+    }
+    if let Some(other) = inside.digests {
+        let named = other.into_iter().filter(|(_, digest)| !digest.is_empty());
+        named.for_each(|(name, digest)| digests.set(&name, digest));
+        let text = digests.text();
+        put(folder, digests::FILE, text.as_bytes()).map_err(|why| why.of(pack, digests::FILE))?;
     }
     Ok(())
 }
@@ -138,6 +207,11 @@ pub fn unpack(pack: &Path, folder: &Path) -> Result<(), LabError> {
 fn inflated(bytes: &[u8]) -> Result<Vec<u8>, String> {
     if bytes.len() as u64 > FILE_MAX {
         return Err(format!("it is larger than {FILE_MAX} bytes"));
+    }
+    if bytes.starts_with(MARK_BEFORE.as_bytes()) {
+        let why = "it was written by an earlier version, in a form that is read no more; pack its \
+                   results folder again (triathlon pack DIR -o FILE)";
+        return Err(why.to_owned());
     }
     let body = bytes.strip_prefix(MARK.as_bytes());
     let body = body.ok_or("its first line is not that of a pack")?;
