@@ -45,7 +45,8 @@ fn write_calls_are_counted_where_the_same_processes_lived_all_the_time() {
             ..group(at_ms, &processes, None)
         }
     };
-    let calls = |before: &GroupReading, after: &GroupReading| group_between(before, after).write_calls;
+    let calls =
+        |before: &GroupReading, after: &GroupReading| group_between(before, after).write_calls;
     let before = with(0, &[1, 2], Some(40));
     assert_eq!(calls(&before, &with(9, &[1, 2], Some(100))), Some(60));
     assert_eq!(calls(&before, &with(9, &[1, 3], Some(100))), None);

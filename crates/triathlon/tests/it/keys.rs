@@ -12,9 +12,9 @@ use model::plan::Arrivals;
 use model::{Outcome, Span, Trial};
 
 use crate::lab::files;
+use crate::support::need;
 use crate::support::process::{Run, triathlon};
 use crate::support::stub::{RIGHT, Stub, read_head, send};
-use crate::support::need;
 
 /// Runs an experiment of `servers` with more in `[load]`, and returns the trials of its servers.
 fn measured(servers: &str, workload: &str, load: &str) -> Vec<Trial> {

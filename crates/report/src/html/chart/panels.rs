@@ -408,7 +408,10 @@ mod tests {
                 let [top, bottom] = ["top", "bottom"].map(place);
                 assert!(left >= 0.0 && right <= size.width() && left + 100.0 < right);
                 assert!(top >= 0.0 && bottom <= height && top < bottom);
-                assert!(seen.insert(format!("{left:.0} {top:.0}")), "two at one place");
+                assert!(
+                    seen.insert(format!("{left:.0} {top:.0}")),
+                    "two at one place"
+                );
             }
         }
     }
