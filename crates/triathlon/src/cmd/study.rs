@@ -27,6 +27,12 @@ pub(super) fn second_run(first: &Run, path: &Path) -> anyhow::Result<Run> {
                 "--again {}: this is the experiment '{other}', and the page is of '{one}'",
                 path.display()
             );
+            anyhow::ensure!(
+                !is_same(first, &second),
+                "--again {}: these are the trials of the page itself, and agree with themselves; \
+                 run the experiment a second time",
+                path.display()
+            );
             Ok(second)
         }
         0 => anyhow::bail!("--again {}: no trial found there", path.display()),
@@ -35,6 +41,17 @@ pub(super) fn second_run(first: &Run, path: &Path) -> anyhow::Result<Run> {
             path.display()
         ),
     }
+}
+
+/// Whether both hold the same trials: whoever repeats a command gets other times and rates.
+fn is_same(one: &Run, other: &Run) -> bool {
+    let measured = |run: &Run| -> Vec<_> {
+        let digests = run.digests().iter();
+        digests
+            .map(|digest| (digest.sequence, digest.time.clone(), digest.rate.to_bits()))
+            .collect()
+    };
+    measured(one) == measured(other)
 }
 
 /// What probes of the experiment `first` told a second time.

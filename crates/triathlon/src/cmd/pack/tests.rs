@@ -3,6 +3,7 @@ use model::Manifest;
 use model::experiment::Gap;
 use model::fixture::spoilt_heat;
 use model::probe::{Pass, ProbeResult, Series};
+use report::Run;
 
 use super::super::later::Later;
 use super::super::probe::question_of;
@@ -122,7 +123,7 @@ fn a_pack_gives_the_same_report_as_its_folder_and_tells_no_names() {
     let bundle = Opened::of(std::slice::from_ref(&bundle)).unwrap();
     let (whole, packed) = (pages(&bundle), pages(&opened));
     let rows = |pages: &[super::super::report::Page]| {
-        let runs: Vec<&report::Run> = pages.iter().map(|page| &page.run).collect();
+        let runs: Vec<&Run> = pages.iter().map(|page| &page.run).collect();
         report::csv::rows(&runs)
     };
     assert_eq!(rows(&whole), rows(&packed));
@@ -176,20 +177,24 @@ fn a_second_run_is_one_run_of_the_same_experiment() {
     let pack = own.join("src/cmd/pack/fixture.pack");
     let opened = Opened::of(std::slice::from_ref(&pack)).unwrap();
     let (pages, _) = read_pages(&opened).unwrap();
-    let first = &pages[0].run;
-    let again = study::second_run(first, &pack).unwrap();
-    assert_eq!(again.digests().len(), first.digests().len());
-    let check = |path: &Path, said: &str| {
+    let mut first = pages[0].run.clone();
+    let check = |first: &Run, path: &Path, said: &str| {
         let error = study::second_run(first, path).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     };
+    check(&first, &pack, "these are the trials of the page itself");
+    let all = first.digests().len();
+    first.add(&model::fixture::closed());
+    let again = study::second_run(&first, &pack).unwrap();
+    assert_eq!(again.digests().len(), all);
     let other = own.join("../../record/slashdotting/again.pack");
     check(
+        &first,
         &other,
         "this is the experiment 'slashdotting', and the page is of",
     );
     let probes = own.join("../../record/scalable-2003/results.pack");
-    check(&probes, "no trial found there");
+    check(&first, &probes, "no trial found there");
 }
 
 /// Every point of probes comes back, and the page of their study is made of them.
@@ -262,7 +267,7 @@ fn record_of(study: &str) -> PathBuf {
 /// results, the two may come from different rounds, and together be far more than any round had. A
 /// tenth more is no sign of that: one round may count for one of them alone, with good reason, and
 /// medians of five rounds and of six lie apart where rounds fall into two camps.
-fn uses_no_more_than_its_rounds(run: &report::Run) {
+fn uses_no_more_than_its_rounds(run: &Run) {
     let mut points = 0;
     for workload in run.workloads() {
         for cell in run.cells(&workload) {

@@ -32,6 +32,10 @@ pub(super) const TOOL: Tool = Tool {
          tenths of seconds, and of all answers.",
         "All connections of -c are opened; wrk opens as many for each thread as for the others, \
          and leaves out the rest: 2 of -t 2 -c 3.",
+        "What takes longer than -T is given up, and its connection is made anew; wrk waits on, and \
+         counts an answer that comes later as a timeout. So where a server is slow to accept, as \
+         one process of nginx is with 1,000 connections over TLS, connects fail here that wrk \
+         waits for.",
         "Latencies are those of right answers; wrk counts those of wrong answers too.",
         "Where a script hands over several requests at once, each answer is timed by itself; wrk \
          times the batch.",
