@@ -249,8 +249,8 @@ fn a_window_ends_after_so_many_requests() {
 /// bytes at least.
 const KEPT_BACK: u64 = (64 << 10) / 50;
 
-/// A log that is written line by line costs one call for each line, and a buffered one few. lighttpd
-/// is no witness: it writes several lines at once wherever several came at once.
+/// A log that is written line by line costs one call for each line, and a buffered one few.
+/// lighttpd is no witness: it writes several lines at once wherever several came at once.
 fn calls_tell_how_the_log_is_written(trials: &[Trial]) {
     for product in ["nginx", "apache"] {
         let calls = |log: &str| {

@@ -53,10 +53,10 @@ pub(super) const ASKED: Section = Section {
              the whole machine began for a request. received and sent are bytes on the wire for a \
              request, without those of TCP and IP, and beside_content those of received that are \
              heads, framing or encryption. log_lines and log_bytes are what the server wrote to \
-             its access log for a request, and write_calls how many system calls it made that write to \
-             a file or a socket (write, writev, sendfile; not send). content are the content bytes of a right answer, \
-             closed_by_server is the share of the connections that ended which the server closed, \
-             and kept_alive the share of the exchanges of the whole run that needed no new \
+             its access log for a request, and write_calls how many system calls it made that \
+             write to a file or a socket (write, writev, sendfile; not send). content are the \
+             content bytes of a right answer, closed_by_server is the share of the connections \
+             that ended which the server closed, and kept_alive the share of the exchanges of the whole run that needed no new \
              connection: at most 1 - 1/N where a connection is for N requests. sources_used are \
              the source addresses that connections came from.",
         ),
