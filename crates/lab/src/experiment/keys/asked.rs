@@ -56,9 +56,9 @@ pub(super) const ASKED: Section = Section {
              its access log for a request, and write_calls how many system calls it made that \
              write to a file or a socket (write, writev, sendfile; not send). content are the \
              content bytes of a right answer, closed_by_server is the share of the connections \
-             that ended which the server closed, and kept_alive the share of the exchanges of the whole run that needed no new \
-             connection: at most 1 - 1/N where a connection is for N requests. sources_used are \
-             the source addresses that connections came from.",
+             that ended which the server closed, and kept_alive the share of the exchanges of the \
+             whole run that needed no new connection: at most 1 - 1/N where a connection is for N \
+             requests. sources_used are the source addresses that connections came from.",
         ),
         key(
             "server",
