@@ -1,4 +1,5 @@
-//! Whole numbers in few bits: a binary range coder with models that learn from what they have seen.
+//! Whole numbers in few bits: a binary range coder with models that learn from what they have seen
+//! (ADR 0047).
 //!
 //! The coder is that of LZMA, with probabilities of 16 bits. A number is whether it is zero, its
 //! sign, the count of its bits and those bits from the highest on; the first of them have models,
