@@ -77,7 +77,7 @@ impl<'a> Patience<'a> {
         Self {
             calls: calls.collect(),
             end: match file.stop {
-                Stop::DurationNs(span) => start + file.warmup + span + file.timeout,
+                Stop::DurationNs(span) => start + file.warmup + span + file.longest_wait(),
                 Stop::Count(_) => Instant::FAR_FUTURE,
             },
         }

@@ -142,7 +142,7 @@ pub(crate) fn worker_in<S: Speak, R: Reactor>(
             workers: file.workers,
             connections: plan.connections_of(index),
             capacity: file.at_once(),
-            timeout: file.timeout,
+            connect_limit: file.connect_limit(),
             targets: target.map_or_else(|| findings.targets.clone(), |one| vec![vec![one]]),
             weights: plan.weights_of_hosts(),
             each: file.user_connections(),
@@ -191,6 +191,7 @@ fn share_of(plan: &Plan, index: u32, is_dictated: bool) -> Share {
         warmup: file.warmup,
         requests_per_connection: file.requests_per_connection,
         timeout: file.timeout,
+        connect_limit: file.connect_limit(),
         backlog: backlog(plan),
         spin: spin(plan),
     }

@@ -142,7 +142,7 @@ impl<'a> Load<'a> {
                 .say(&subject, Some(&reply), &order)
                 .await?;
         }
-        let timeout = Duration::from_nanos(plan.timeout.as_ns());
+        let timeout = Duration::from_nanos(plan.longest_wait().as_ns());
         let time = Time {
             quiet: Some(QUIET),
             most: PATIENCE + timeout * 4,
@@ -428,7 +428,7 @@ pub fn window(plan: &PlanFile, start: u64) -> Option<[u64; 2]> {
 /// How long a load may take from its start to the last record.
 fn time_of(plan: &PlanFile) -> Time {
     let of = |span: Span| Duration::from_nanos(span.as_ns());
-    let timeout = of(plan.timeout);
+    let timeout = of(plan.longest_wait());
     let around = of(LEAD) + of(plan.warmup) + timeout;
     match plan.stop {
         // A count at an unknown rate may take its time.

@@ -375,6 +375,7 @@ pub fn plan(target: &Target, load: &Load, cpus: &[u32]) -> PlanFile {
             Protocol::Http2 | Protocol::Http3 => load.streams,
         },
         timeout: load.timeout,
+        connect_timeout: None,
         seed: load.number,
         workers,
         cpus: cpus.to_vec(),

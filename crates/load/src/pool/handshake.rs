@@ -62,7 +62,7 @@ impl<C: Client> Pool<C> {
             pending,
             is_stalled: false,
         });
-        self.alarms.arm(place, at + self.settings.timeout);
+        self.alarms.arm(place, at + self.settings.connect_limit);
     }
 
     /// The connection in `place`, if its handshake is under way.

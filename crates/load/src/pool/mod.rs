@@ -51,7 +51,7 @@ pub(crate) struct Settings {
     pub(crate) connections: u32,
     pub(crate) capacity: u32,
     /// How long a connect may take.
-    pub(crate) timeout: Span,
+    pub(crate) connect_limit: Span,
     /// Where to connect to each of the servers, shared out among its connections.
     pub(crate) targets: Vec<Vec<SocketAddr>>,
     /// How often each of the servers is asked in relation to the others.
@@ -277,7 +277,7 @@ impl<C: Client> Pool<C> {
                 pending,
                 opening: None,
             };
-            self.alarms.arm(place, now + self.settings.timeout);
+            self.alarms.arm(place, now + self.settings.connect_limit);
         }
         Some(result)
     }

@@ -101,6 +101,8 @@ pub(super) struct Fetcher<'a, R, C: Client> {
     shared: C::Shared,
     out: Vec<u8>,
     timeout: Span,
+    /// For all that comes before the request.
+    connect_limit: Span,
     source: Option<SocketAddr>,
     preamble: Option<Preamble>,
     /// The server that is asked.
@@ -124,6 +126,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             shared,
             out: Vec::new(),
             timeout: plan.file().timeout,
+            connect_limit: plan.file().connect_limit(),
             source: plan
                 .file()
                 .sources
@@ -202,9 +205,9 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             collect: Collect::default(),
             opening: None,
             is_connected: false,
-            is_asked: false,
+            asked_at: None,
         };
-        let deadline = self.reactor.now() + self.timeout;
+        let begun = self.reactor.now();
         let cause = loop {
             if let Some(cause) = talk.collect.over.take() {
                 break cause;
@@ -216,7 +219,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             }
             let Some(completion) = self.reactor.next() else {
                 let going_on = self.go_on(asks, key, &mut talk);
-                match going_on.and_then(|()| self.wait(deadline, &mut talk)) {
+                match going_on.and_then(|()| self.wait(begun, &mut talk)) {
                     Ok(()) => continue,
                     Err(cause) => break Some(cause),
                 }
@@ -284,10 +287,15 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
     }
 
     /// Waits until something comes, or it is time to look up.
-    fn wait(&mut self, deadline: Instant, talk: &mut Talk<C>) -> Result<(), Cause> {
+    fn wait(&mut self, begun: Instant, talk: &mut Talk<C>) -> Result<(), Cause> {
         if (self.is_over)() {
             return Err(Cause::Unfinished);
         }
+        let (since, limit) = match talk.asked_at {
+            None => (begun, self.connect_limit),
+            Some(asked_at) => (asked_at, self.timeout),
+        };
+        let deadline = since + limit;
         let soon = self.reactor.now() + LOOK;
         let wakeup = talk.client.poll_timeout().unwrap_or(soon);
         let now = self.reactor.wait(deadline.min(soon).min(wakeup));
@@ -295,7 +303,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             talk.wake(&mut self.shared, now)?;
         }
         if now >= deadline {
-            return Err(talk.timed_out(self.timeout));
+            return Err(talk.timed_out(limit));
         }
         Ok(())
     }
@@ -306,7 +314,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
             return Ok(());
         }
         if let Some((request, _, message)) = asks
-            && !talk.is_asked
+            && talk.asked_at.is_none()
             && talk.client.free() > 0
         {
             let begun = match message {
@@ -314,7 +322,7 @@ impl<'a, R: Reactor, C: Client> Fetcher<'a, R, C> {
                 Some(message) => talk.client.begin_as(request, message),
             };
             begun.expect("it had room");
-            talk.is_asked = true;
+            talk.asked_at = Some(self.reactor.now());
             self.tally.sent += 1;
         }
         while talk.client.wants_transmit() && self.reactor.may_send(key) {
@@ -357,7 +365,8 @@ pub(super) struct Talk<C> {
     opening: Option<Opening>,
     /// The server can be talked to.
     is_connected: bool,
-    is_asked: bool,
+    /// When the request was begun.
+    asked_at: Option<Instant>,
 }
 
 impl<C: Client> Talk<C> {
@@ -405,7 +414,7 @@ impl<C: Client> Talk<C> {
         let how = error.map_or(End::Finished, |_| End::Reset);
         self.collect.error = error;
         self.client.handle_end(shared, at, how, &mut self.collect);
-        if C::HANDSHAKES && !self.is_asked {
+        if C::HANDSHAKES && self.asked_at.is_none() {
             return Err(handshake_ended::<C>(error));
         }
         Ok(())
@@ -416,7 +425,7 @@ impl<C: Client> Talk<C> {
             Cause::TunnelTimeout(after)
         } else if !self.is_connected {
             Cause::ConnectTimeout(after)
-        } else if C::HANDSHAKES && !self.is_asked {
+        } else if C::HANDSHAKES && self.asked_at.is_none() {
             Cause::HandshakeTimeout(after)
         } else {
             Cause::Timeout {

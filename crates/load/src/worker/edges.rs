@@ -375,29 +375,29 @@ impl<C: Client, R: Reactor> Worker<C, R> {
 
     /// The alarm of a connection went off: what it was set for may have ended long ago.
     fn look_at(&mut self, place: u32, now: Instant) {
-        let timeout = self.share.timeout;
+        let limit = self.share.connect_limit;
         let asks = self.wake_user(place, now);
         let due = match self.pool.connection(place) {
             Connection::Absent | Connection::Waiting { .. } => return,
             Connection::BackingOff { until } => *until,
-            Connection::Connecting { asked, .. } => asked.unwrap_or(now) + timeout,
+            Connection::Connecting { asked, .. } => asked.unwrap_or(now) + limit,
             Connection::Open(open) if open.in_flight == 0 => asks,
             Connection::Open(_) => self.deadline(place),
-            Connection::Securing(securing) => securing.since + timeout,
+            Connection::Securing(securing) => securing.since + limit,
         };
         if due <= now {
             return match self.pool.connection(place) {
                 Connection::Connecting {
                     opening: Some(_), ..
-                } => self.give_up_tunnel(place, now, Cause::TunnelTimeout(timeout)),
+                } => self.give_up_tunnel(place, now, Cause::TunnelTimeout(limit)),
                 Connection::Connecting { key, .. } => {
                     let key = *key;
                     self.reactor.reset(key);
-                    self.connect_failed(place, now, Cause::ConnectTimeout(timeout));
+                    self.connect_failed(place, now, Cause::ConnectTimeout(limit));
                 }
                 Connection::Open(_) => self.time_out(place, now),
                 Connection::Securing(_) => {
-                    self.give_up_handshake(place, now, Cause::HandshakeTimeout(timeout));
+                    self.give_up_handshake(place, now, Cause::HandshakeTimeout(limit));
                 }
                 _ => self.retry(place, now),
             };

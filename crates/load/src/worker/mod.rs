@@ -87,8 +87,10 @@ pub(crate) struct Share {
     pub(crate) warmup: Span,
     /// Exactly so many exchanges on a connection; 0: its handshake is the exchange.
     pub(crate) requests_per_connection: Option<u32>,
-    /// From sent to the last byte, and for a connect.
+    /// From sent to the last byte.
     pub(crate) timeout: Span,
+    /// For a connect, and then for a handshake.
+    pub(crate) connect_limit: Span,
     /// Arrivals that may wait at once.
     pub(crate) backlog: usize,
     /// Whether it polls instead of sleeping: always, never, or (auto) from shortly before the next

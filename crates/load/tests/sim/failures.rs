@@ -215,3 +215,29 @@ fn a_send_without_memory_is_a_write_that_failed() {
         assert_eq!(outcomes.total(), 10, "{outcomes:?}");
     }
 }
+
+/// Connects have a limit of their own, below that of answers or above it.
+#[test]
+fn connects_have_a_limit_of_their_own() {
+    where_kernels_never_fail(|| {
+        for (timeout, connect_timeout, expected) in [
+            (ms(500), None, Outcome::Ok),
+            (ms(500), Some(ms(150)), Outcome::Connect),
+            (ms(150), None, Outcome::Connect),
+            (ms(150), Some(ms(500)), Outcome::Timeout),
+        ] {
+            for plan in loops() {
+                let plan = PlanFile {
+                    timeout,
+                    connect_timeout,
+                    ..plan
+                };
+                // 200 ms for a connect, and as long for an answer.
+                let record = simulate(plan, answering(HELLO).with_delay(ms(100)));
+                let outcomes = record.total.outcomes;
+                assert_eq!(outcomes.total(), 10, "{outcomes:?}");
+                assert_eq!(outcomes[expected], 10, "{outcomes:?}");
+            }
+        }
+    });
+}

@@ -18,7 +18,7 @@ use wire::tls::pki_types::PrivateKeyDer;
 use wire::tls::{Acceptor, Connector, Demands, Identity, TlsServer};
 
 use crate::harness::{
-    HELLO, all, audited, count, findings, kernel, ms, s, where_kernels_never_fail,
+    HELLO, all, at, audited, count, findings, kernel, ms, s, where_kernels_never_fail,
 };
 
 /// Answers hello to everyone.
@@ -194,4 +194,33 @@ fn a_handshake_whose_sends_fail_ends_its_connection() {
         assert!(all(&record).connections.broken > 0, "seed {seed}");
         assert_eq!(record.total.outcomes.total(), 50, "seed {seed}");
     }
+}
+
+/// A server that begins its handshakes late is waited for as long as the limit of connects says,
+/// however little time an answer may take.
+#[test]
+fn handshakes_have_a_limit_of_their_own() {
+    where_kernels_never_fail(|| {
+        for (connect_timeout, right) in [(None, false), (Some(ms(100)), false), (Some(s(1)), true)]
+        {
+            let (server, connector) = server();
+            let frozen = server.frozen(at(s(0)), ms(300));
+            let file = PlanFile {
+                timeout: ms(100),
+                connect_timeout,
+                ..plan(10, 1, 10)
+            };
+            let record = simulate(kernel(), file, (frozen, connector));
+            let outcomes = record.total.outcomes;
+            assert_eq!(outcomes.total(), 10, "{outcomes:?}");
+            assert_eq!(outcomes[Outcome::Ok] == 10, right, "{outcomes:?}");
+            let told = record.examples.first().map(|example| example.text.as_str());
+            let words = "the TLS handshake was not over within 100 ms";
+            assert_eq!(
+                told.is_some_and(|told| told.contains(words)),
+                !right,
+                "{told:?}"
+            );
+        }
+    });
 }

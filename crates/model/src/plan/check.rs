@@ -242,6 +242,11 @@ pub(super) fn numbers(file: &PlanFile) -> Result<(), PlanError> {
     )?;
     check(!file.timeout.is_zero(), "timeout", "give more than 0")?;
     check(
+        !file.connect_limit().is_zero(),
+        "connect_timeout",
+        "give more than 0",
+    )?;
+    check(
         file.interval >= Span::from_ms(1),
         "interval",
         "give at least 1ms",

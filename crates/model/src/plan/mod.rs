@@ -153,9 +153,16 @@ pub struct PlanFile {
     /// The same of HTTP/2, as far as the server allows.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub streams: u32,
-    /// From sent to the last byte of the answer, and for a connect.
+    /// From sent to the last byte of the answer.
     #[serde(rename = "timeout_ns")]
     pub timeout: Span,
+    /// How long a connect may take, and then the handshake of TLS; none: each as long as an answer.
+    #[serde(
+        rename = "connect_timeout_ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub connect_timeout: Option<Span>,
     /// What the schedule's randomness starts from.
     #[serde(default)]
     pub seed: u64,
@@ -218,6 +225,16 @@ impl PlanFile {
             Protocol::Http1 => self.pipeline,
             Protocol::Http2 | Protocol::Http3 => self.streams,
         }
+    }
+
+    /// How long a connect may take, and then the handshake of TLS.
+    pub fn connect_limit(&self) -> Span {
+        self.connect_timeout.unwrap_or(self.timeout)
+    }
+
+    /// How long one thing may take at most: a connect, a handshake, an answer.
+    pub fn longest_wait(&self) -> Span {
+        self.timeout.max(self.connect_limit())
     }
 }
 

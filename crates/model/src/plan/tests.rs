@@ -31,6 +31,7 @@ fn file() -> PlanFile {
         pipeline: 1,
         streams: 1,
         timeout: Span::from_s(5),
+        connect_timeout: None,
         seed: 0,
         workers: 1,
         cpus: Vec::new(),

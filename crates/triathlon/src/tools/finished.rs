@@ -29,7 +29,7 @@ pub(crate) fn finished(trial: &Trial) -> Finished {
 }
 
 fn latency(trial: &Trial) -> Statistics {
-    let times = &trial.record.response_time;
+    let times = super::wrk::latencies(trial);
     let mut values: Vec<(u64, u64)> = Vec::new();
     for (lowest, width, count) in times.buckets() {
         let us = (lowest + width / 2).as_ns() / 1_000;

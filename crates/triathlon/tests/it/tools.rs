@@ -1,12 +1,17 @@
 //! Other people's tools: what triathlon takes and prints by their names, beside the real ones.
 
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
+
+use model::Outcome;
 
 use crate::serve::Served;
 use crate::support::nginx::Nginx;
-use crate::support::process::{Run, Running, is_status, program, triathlon};
+use crate::support::process::{Run, Running, is_status, load, program, triathlon};
+use crate::support::stub::Stub;
 use crate::support::{find, need, not_run};
 use crate::targets::listening;
 use crate::tls::Files;
@@ -392,6 +397,68 @@ fn wrk_says_over_tls_what_wrk_says() {
             .expect("a count");
         assert!(requests > 0, "{text}");
     }
+}
+
+/// Takes what comes on each connection on to `target`, and back, but only after a while.
+fn late_relay(target: SocketAddr, after: Duration) -> Stub {
+    Stub::start_raw(move |mut near, _| {
+        std::thread::sleep(after);
+        let Ok(mut far) = TcpStream::connect(target) else {
+            return;
+        };
+        let (Ok(mut from), Ok(mut to)) = (near.try_clone(), far.try_clone()) else {
+            return;
+        };
+        let there = std::thread::spawn(move || {
+            let _bytes = std::io::copy(&mut from, &mut to);
+            let _over = to.shutdown(Shutdown::Both);
+        });
+        let _bytes = std::io::copy(&mut far, &mut near);
+        let _over = near.shutdown(Shutdown::Both);
+        there.join().expect("it copies");
+    })
+}
+
+/// wrk waits for handshakes that take longer than an answer may.
+#[test]
+fn a_late_handshake_is_waited_for_as_wrk_waits() {
+    let test = "tools::a_late_handshake_is_waited_for_as_wrk_waits";
+    let Some([wrk, nginx]) = need(test, ["wrk", "nginx"]) else {
+        return;
+    };
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
+    let server = Nginx::start_with_tls(&nginx, &[("a", b"seven!\n")], &certificate, &key);
+    let https = server.https_url("a");
+    let port = https
+        .rsplit(':')
+        .next()
+        .and_then(|rest| rest.split('/').next());
+    let port: u16 = port.and_then(|port| port.parse().ok()).expect("a port");
+    let relay = late_relay(([127, 0, 0, 1], port).into(), Duration::from_millis(1_500));
+    let url = format!("https://127.0.0.1:{}/a", relay.address().port());
+    let words = ["-t", "2", "-c", "4", "-d", "3", "-T", "1", url.as_str()];
+    for run in both(&wrk, "wrk", &words) {
+        let complete = run
+            .stdout
+            .lines()
+            .find_map(|line| line.trim().split_once(" requests in "))
+            .and_then(|(count, _)| count.parse::<u64>().ok());
+        assert!(complete.is_some_and(|count| count > 0), "{run:#?}");
+        assert!(!run.stdout.contains("Socket errors"), "{run:#?}");
+        // From sending on, without the handshake.
+        let latency = field(&run.stdout, "Latency").split_whitespace().next();
+        let is_short = |time: &str| time.ends_with("us") || time.ends_with("ms");
+        assert!(latency.is_some_and(is_short), "{run:#?}");
+    }
+    // Our own limit for that, and none of its own: then it is as long as for an answer.
+    let flags = format!("-n 4 -c 4 --warmup 0s --timeout 1s {}", files.trust());
+    let limited = load(&url, &flags).expect_code(2);
+    assert!(limited.stderr.contains("handshake"), "{limited:#?}");
+    let patient = load(&url, &format!("{flags} --connect-timeout 30s"));
+    let outcomes = patient.trial().record.total.outcomes;
+    assert_eq!(outcomes[Outcome::Ok], 4, "{patient:#?}");
 }
 
 #[test]

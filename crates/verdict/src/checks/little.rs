@@ -68,7 +68,7 @@ fn judge(facts: &Facts<'_>) -> Judgement {
             integral / seconds / places - 1.0,
         );
     }
-    let failed = number(unseen) * plan.timeout.as_s_f64();
+    let failed = number(unseen) * plan.longest_wait().as_s_f64();
     let (least, most) = (expected - edges, expected + edges + failed);
     let outside = (least - integral).max(integral - most).max(0.0);
     let deviation = outside / integral;

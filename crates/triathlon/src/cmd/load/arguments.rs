@@ -106,9 +106,15 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) pace: Pace,
 
-    /// How long an exchange may take from the moment it is sent, and a connect
+    /// How long an exchange may take from the moment it is sent
     #[arg(long, value_name = "TIME", default_value = "5s")]
     timeout: Span,
+
+    /// How long a connect may take, and then the handshake of TLS, where that is not to be as long
+    /// as an answer [default: as --timeout]. Longer where a server that is slow to accept is to be
+    /// waited for
+    #[arg(long, value_name = "TIME")]
+    connect_timeout: Option<Span>,
 
     #[command(flatten)]
     expected: super::expected::Expected,
@@ -332,6 +338,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         pipeline: args.pace.pipeline.max(handed),
         streams: args.pace.streams.unwrap_or(1),
         timeout: args.timeout,
+        connect_timeout: args.connect_timeout,
         seed: args.seed,
         workers,
         cpus,

@@ -43,7 +43,7 @@ impl Gone {
     pub(super) fn new(plan: &PlanFile) -> Self {
         let is_counted = matches!(plan.stop, Stop::Count(_));
         Self {
-            patience: is_counted.then(|| plan.timeout.max(PATIENCE)),
+            patience: is_counted.then(|| plan.longest_wait().max(PATIENCE)),
             since: None,
             is_over: false,
         }

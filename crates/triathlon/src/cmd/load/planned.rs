@@ -6,7 +6,7 @@ use model::plan::PlanError;
 use crate::exit::UsageError;
 
 /// Flags that say what a plan says, or what becomes of a report that is not made for one.
-pub(super) const SAID_BY_THE_PLAN: [&str; 86] = [
+pub(super) const SAID_BY_THE_PLAN: [&str; 87] = [
     "agents",
     "backend",
     "bearer",
@@ -17,6 +17,7 @@ pub(super) const SAID_BY_THE_PLAN: [&str; 86] = [
     "certs",
     "compressed",
     "connect_rate",
+    "connect_timeout",
     "connect_to",
     "connection_lifetime",
     "connections",
@@ -127,6 +128,7 @@ pub(super) fn by_flag(error: &PlanError) -> UsageError {
         "slow.send_bytes_per_s" => "--slow-send",
         "stop" => "--duration",
         "timeout" => "--timeout",
+        "connect_timeout" => "--connect-timeout",
         "tls" => "-k, --cacert and other flags of TLS",
         "tls.certificate_file" => "--cert",
         "tls.certificates_folder" => "--certs",

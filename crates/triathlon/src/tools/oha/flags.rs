@@ -92,8 +92,8 @@ pub(super) const FLAGS: &[Flag] = &[
         &["--connect-timeout"],
         "Timeout for establishing a new connection.",
     )
-    .text("CONNECT_TIMEOUT")
-    .refused("connecting has the same timeout as an answer; give -t for both"),
+    .takes("CONNECT_TIMEOUT", super::super::hey::duration)
+    .load("--connect-timeout={}"),
     flag(&["-A"], "HTTP Accept Header.")
         .text("ACCEPT_HEADER")
         .load("--header=Accept:{}"),

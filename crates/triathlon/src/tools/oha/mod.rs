@@ -52,7 +52,11 @@ fn asked(given: &Given, url: &str) -> Result<Asked, UsageError> {
         return Err(UsageError(why.to_owned()));
     }
     let mut words = vec!["--warmup=0s".to_owned(), "--expect=status".to_owned()];
-    let usual = [("-c", "--connections=50"), ("-t", "--timeout=60s")];
+    let usual = [
+        ("-c", "--connections=50"),
+        ("-t", "--timeout=60s"),
+        ("--connect-timeout", "--connect-timeout=5s"),
+    ];
     let left_out = usual.into_iter().filter(|(name, _)| !given.is(name));
     words.extend(left_out.map(|(_, word)| word.to_owned()));
     if !given.is("-z") {

@@ -32,10 +32,9 @@ pub(super) const TOOL: Tool = Tool {
          tenths of seconds, and of all answers.",
         "All connections of -c are opened; wrk opens as many for each thread as for the others, \
          and leaves out the rest: 2 of -t 2 -c 3.",
-        "What takes longer than -T is given up, and its connection is made anew; wrk waits on, and \
-         counts an answer that comes later as a timeout. So where a server is slow to accept, as \
-         one process of nginx is with 1,000 connections over TLS, connects fail here that wrk \
-         waits for.",
+        "An answer that takes longer than -T is given up, and its connection is made anew; wrk \
+         waits on, and counts an answer that comes later as a timeout. A connect, and a handshake \
+         of TLS, are waited for until the end, as wrk does.",
         "Latencies are those of right answers; wrk counts those of wrong answers too.",
         "Where a script hands over several requests at once, each answer is timed by itself; wrk \
          times the batch.",
@@ -104,6 +103,9 @@ pub(super) fn common(given: &Given, url: &str) -> Result<Asked, UsageError> {
     let mut words = vec!["--warmup=0s".to_owned()];
     // wrk looks at the status alone.
     words.push("--expect=status".to_owned());
+    // Nor does it give up a connect or a handshake: one may last as long as all.
+    let seconds = given.number("-d", 10) + 60;
+    words.push(format!("--connect-timeout={seconds}s"));
     let usual = [
         ("-c", format!("--connections={connections}")),
         ("-t", format!("--threads={threads}")),
@@ -122,9 +124,18 @@ fn counts(given: &Given) -> (u64, u64) {
     (given.number("-t", 2), given.number("-c", 10))
 }
 
+/// What wrk measures: from sending to the last byte, without the wait for a connection. Where
+/// requests are due at a rate, as in wrk2, from then on.
+pub(super) fn latencies(trial: &Trial) -> &Distribution {
+    match trial.plan.arrivals.is_closed() {
+        true => &trial.record.service_time,
+        false => &trial.record.response_time,
+    }
+}
+
 /// What wrk prints.
 fn told(given: &Given, url: &str, trial: &Trial) -> anyhow::Result<String> {
-    let times = &trial.record.response_time;
+    let times = latencies(trial);
     let mut out = head(given, url, trial);
     if given.is("-L") {
         out.push_str("  Latency Distribution\n");
@@ -139,7 +150,7 @@ fn told(given: &Given, url: &str, trial: &Trial) -> anyhow::Result<String> {
 
 /// What stands before the latencies.
 pub(super) fn head(given: &Given, url: &str, trial: &Trial) -> String {
-    let times = &trial.record.response_time;
+    let times = latencies(trial);
     let (threads, connections) = counts(given);
     let mut out = format!(
         "Running {} test @ {url}\n  {threads} threads and {connections} connections\n",

@@ -209,8 +209,8 @@ fn say_window(
 /// How long nothing is said of a load.
 fn longest(plan: &PlanFile) -> Span {
     let window = match plan.stop {
-        Stop::Count(_) => plan.timeout,
+        Stop::Count(_) => plan.longest_wait(),
         Stop::DurationNs(length) => length,
     };
-    LEAD + plan.warmup + window + plan.timeout + PATIENCE
+    LEAD + plan.warmup + window + plan.longest_wait() + PATIENCE
 }
