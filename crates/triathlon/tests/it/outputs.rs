@@ -132,7 +132,8 @@ fn a_plan_says_everything() {
             "--handshakes" => "full:1",
             "--proxy-protocol" => "v1",
             "--interface-order" => "random",
-            "--duration" | "--timeout" | "--warmup" | "--deadline" | "--think" => "1s",
+            "--duration" | "--timeout" | "--connect-timeout" | "--warmup" | "--deadline"
+            | "--think" => "1s",
             "--reconnect" | "--slow-share" => "1%",
             "--stages" => "1s:1",
             "--capacity" => "errors<1%",

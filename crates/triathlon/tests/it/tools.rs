@@ -454,8 +454,12 @@ fn a_late_handshake_is_waited_for_as_wrk_waits() {
     }
     // Our own limit for that, and none of its own: then it is as long as for an answer.
     let flags = format!("-n 4 -c 4 --warmup 0s --timeout 1s {}", files.trust());
-    let limited = load(&url, &flags).expect_code(2);
-    assert!(limited.stderr.contains("handshake"), "{limited:#?}");
+    let limited = load(&url, &flags);
+    let record = limited.trial().record;
+    assert_eq!(record.total.outcomes[Outcome::Ok], 0, "{limited:#?}");
+    let words = "the TLS handshake was not over within 1.00 s";
+    let is_told = record.examples.iter().any(|one| one.text == words);
+    assert!(is_told, "{limited:#?}");
     let patient = load(&url, &format!("{flags} --connect-timeout 30s"));
     let outcomes = patient.trial().record.total.outcomes;
     assert_eq!(outcomes[Outcome::Ok], 4, "{patient:#?}");
