@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::Mutex;
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
@@ -49,6 +50,9 @@ const WAITING: &[&str] = &[
     "view::",
 ];
 
+/// How many parts the other end-to-end tests are run in, each by the first that has time for it.
+const PARTS: usize = 8;
+
 /// How many end-to-end tests may fail beside others to be run once more without them.
 const AGAIN: u64 = 5;
 
@@ -86,8 +90,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let end_to_end = tests.end_to_end.clone();
     let mut counts = check::examples()?;
+    let others = Others::of(&end_to_end)?;
     // Three lanes, none of which waits for another at its half: a compiler leaves a core idle half
-    // of the time, and so do tests that wait.
+    // of the time, and so do tests that wait. Two share what is left, so that both end together.
     let (read, (worked, waited)) = together(
         || {
             check::lints()?;
@@ -97,11 +102,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             together(
                 || {
                     let units = tests.run(&prepare)?;
-                    anyhow::Ok((units, run_others(&end_to_end, &prepare)?))
+                    anyhow::Ok((units, others.run(&end_to_end, &prepare)?))
                 },
                 || {
                     let mut waited = run_waiting(&end_to_end, &prepare)?;
                     waited.add(run_labs(&end_to_end, &prepare)?);
+                    waited.add(others.run(&end_to_end, &prepare)?);
                     anyhow::Ok(waited)
                 },
             )
@@ -161,11 +167,49 @@ fn run_labs(program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<Counts>
     check::tests_by("end-to-end tests of labs", &mut labs)
 }
 
-/// Runs the end-to-end tests that neither mostly wait nor are of labs.
-fn run_others(program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
-    let mut others = at_a_time(program, prepare, |cpus| 2 * cpus);
-    others.args(without(LABS)).args(without(WAITING));
-    check::tests_by("other end-to-end tests", &mut others)
+/// The end-to-end tests that neither mostly wait nor are of labs, in parts that nobody runs yet.
+struct Others(Mutex<std::vec::IntoIter<Vec<String>>>);
+
+impl Others {
+    /// Those of `program`, which lists them.
+    fn of(program: &Program) -> Result<Self> {
+        let mut command = program.command();
+        command.args(["--list", "--format=terse"]);
+        command.args(without(LABS)).args(without(WAITING));
+        let output = command
+            .output()
+            .context("cannot list the end-to-end tests")?;
+        let names = listed(&String::from_utf8_lossy(&output.stdout));
+        if !output.status.success() || names.is_empty() {
+            bail!("the end-to-end tests could not be listed");
+        }
+        let parts = parts(&names);
+        Ok(Self(Mutex::new(parts.into_iter())))
+    }
+
+    /// Runs one part after the other until none is left.
+    fn run(&self, program: &Program, prepare: &dyn Fn(&mut Command)) -> Result<Counts> {
+        let mut counts = Counts::default();
+        let next = || self.0.lock().expect("nobody panics with it").next();
+        while let Some(part) = next() {
+            let mut others = at_a_time(program, prepare, |cpus| 2 * cpus);
+            others.arg("--exact").args(&part);
+            counts.add(check::tests_by("other end-to-end tests", &mut others)?);
+        }
+        Ok(counts)
+    }
+}
+
+/// The names of tests in what the test harness lists: `module::name: test`, one a line.
+fn listed(text: &str) -> Vec<String> {
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    names.map(str::to_owned).collect()
+}
+
+/// The names in parts of about the same size; one part has at least one.
+fn parts(names: &[String]) -> Vec<Vec<String>> {
+    let size = names.len().div_ceil(PARTS).max(1);
+    names.chunks(size).map(<[String]>::to_vec).collect()
 }
 
 /// Runs the end-to-end tests that failed once more, one after the other, with nothing of the suite
@@ -235,4 +279,22 @@ fn summarise(mut counts: Counts, not_run: &str, strict: bool) -> Result<()> {
         bail!("{} tests failed", counts.failed);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_listed_is_run_once_in_parts() {
+        let text = "a::one: test\na::two: test\nb: benchmark\n";
+        assert_eq!(listed(text), ["a::one", "a::two"]);
+        for count in [1, 7, 8, 9, 300] {
+            let names: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+            let parts = parts(&names);
+            assert!(parts.len() <= PARTS, "{count}");
+            assert!(parts.iter().all(|part| !part.is_empty()), "{count}");
+            assert_eq!(parts.concat(), names);
+        }
+    }
 }

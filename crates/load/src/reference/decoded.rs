@@ -4,7 +4,7 @@ use model::Coding;
 use model::plan;
 use model::record::DecodedContent;
 
-use super::fetch::{Answer, CONTENT_KEPT};
+use super::talk::{Answer, CONTENT_KEPT};
 use super::{shared_prefix, whole_lines};
 use crate::decoding::{Whole, whole};
 use crate::expectation::{Expectation, Plain};

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use sys::reactor::{Reactor, Stored};
 use wire::{Client, Request};
 
-use super::fetch::{Answer, Fetcher};
+use super::fetch::Fetcher;
+use super::talk::Answer;
 use crate::exchange::Cause;
 
 impl<R: Reactor, C: Client> Fetcher<'_, R, C> {

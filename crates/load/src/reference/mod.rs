@@ -10,6 +10,7 @@ mod fetch;
 mod lead;
 mod look;
 mod settled;
+mod talk;
 
 use std::net::SocketAddr;
 
@@ -21,8 +22,9 @@ use model::redact;
 use sys::reactor::{Reactor, Refused};
 use wire::{Client, Request};
 
-use self::fetch::{Answer, Fetcher};
+use self::fetch::Fetcher;
 use self::settled::Settled;
+use self::talk::Answer;
 use crate::decoding::Whole;
 use crate::dictation;
 use crate::exchange::Cause;

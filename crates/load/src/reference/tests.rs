@@ -1,6 +1,6 @@
 use model::plan;
 
-use super::fetch::Answer;
+use super::talk::Answer;
 use super::{demand, stable};
 use crate::expectation::Expectation;
 use crate::run::LoadError;

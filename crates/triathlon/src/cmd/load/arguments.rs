@@ -303,10 +303,6 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
     }
     let handed = script.as_ref().map_or(1, |script| script.pipeline);
     let context = asked.context(&cpus, choice.words);
-    let shares = context
-        .shared_cpus
-        .as_ref()
-        .is_none_or(|shared| !shared.is_empty());
     let stages = stages(args, asks.stages)?;
     let (stop, warmup) = stop(args, &stages);
     let mut file = PlanFile {
@@ -342,12 +338,7 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         seed: args.seed,
         workers,
         cpus,
-        spin: match args.spin {
-            When::Auto if shares => Spin::Never,
-            When::Auto => Spin::Auto,
-            When::Always => Spin::Always,
-            When::Never => Spin::Never,
-        },
+        spin: spin(args, context.shared_cpus.as_deref()),
         backend: args.backend.into(),
         expect: args.expected.written(),
         samples: args.samples.as_ref().map_or(0, |_| args.samples_max),
@@ -363,6 +354,16 @@ pub(super) fn choose(args: &Args, elsewhere: Option<usize>) -> anyhow::Result<Ch
         server: asked.pid(),
         script,
     })
+}
+
+/// Whether workers burn CPU time: not on CPUs that others who take part may use.
+fn spin(args: &Args, shared: Option<&[u32]>) -> Spin {
+    match args.spin {
+        When::Auto if shared.is_none_or(|shared| !shared.is_empty()) => Spin::Never,
+        When::Auto => Spin::Auto,
+        When::Always => Spin::Always,
+        When::Never => Spin::Never,
+    }
 }
 
 /// How many threads there are: as said, or one for each of so many CPUs.
