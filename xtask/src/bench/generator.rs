@@ -89,6 +89,10 @@ pub(crate) enum Generator {
     OhaHttp3,
     TriathlonReadiness,
     TriathlonUring,
+    /// As many requests as its workers can make: it has no other closed loop.
+    Vegeta,
+    /// So many requests: it has no time.
+    Weighttp,
     Wrk,
     /// At a rate far above what any server gives: it has no closed loop.
     Zrk,
@@ -108,6 +112,10 @@ pub(crate) const WITHOUT: [(&str, &str); 7] = [
 /// A rate far above what any server here gives, per second.
 pub(crate) const FAR_ABOVE: &str = "1000000";
 
+/// So many requests weighttp makes for each second that others have: below what it gives here, so
+/// that it runs no longer than they do.
+const WEIGHTTP_PER_SECOND: u32 = 100_000;
+
 /// So many connections h2load makes where each carries one request.
 const HANDSHAKES: &str = "960";
 
@@ -125,6 +133,8 @@ impl Generator {
             Self::OhaHttp3 => "oha",
             Self::TriathlonReadiness => "triathlon load, readiness",
             Self::TriathlonUring => "triathlon load, io_uring",
+            Self::Vegeta => "vegeta",
+            Self::Weighttp => "weighttp",
             Self::Wrk => "wrk",
             Self::Zrk => "zrk",
         }
@@ -136,6 +146,8 @@ impl Generator {
             Self::Ab => ("ab", "apache2-utils"),
             Self::H2load | Self::H2loadHttp2 => ("h2load", "nghttp2-client"),
             Self::Hey => ("hey", "hey"),
+            Self::Vegeta => ("vegeta", "go install github.com/tsenart/vegeta/v12"),
+            Self::Weighttp => ("weighttp", "weighttp, of lighttpd"),
             Self::Wrk => ("wrk", "wrk"),
             Self::OhaHttp3 => ("oha", "oha"),
             Self::Zrk => ("zrk", "zrk"),
@@ -152,6 +164,8 @@ impl Generator {
             | Self::H2loadHttp2
             | Self::Hey
             | Self::OhaHttp3
+            | Self::Vegeta
+            | Self::Weighttp
             | Self::Wrk
             | Self::Zrk => 0.0,
             Self::BareEpoll
@@ -166,6 +180,8 @@ impl Generator {
     /// Runs it once.
     pub(crate) fn run(self, programs: &Programs, task: &Task<'_>) -> Result<Reading> {
         match self {
+            Self::Vegeta => run_vegeta(task),
+            Self::Weighttp => self.run_peer("weighttp", task),
             Self::Wrk => self.run_peer("wrk", task),
             Self::Ab => self.run_peer("ab", task),
             Self::H2load | Self::H2loadHttp2 => self.run_peer("h2load", task),
@@ -204,6 +220,9 @@ impl Generator {
                 .args(["-t1", "-c", &connections, "-d", &format!("{seconds}s")])
                 // Its timeout costs it a timer for each request.
                 .args(["-R", FAR_ABOVE, "--timeout", "0"]),
+            Self::Weighttp => command
+                .args(["-t", "1", "-k", "-c", &connections])
+                .args(["-n", &(task.seconds * WEIGHTTP_PER_SECOND).to_string()]),
             Self::Ab => command
                 .args((!is_brief).then_some("-k"))
                 .args(["-q", "-c", &connections, "-t", &seconds])
@@ -230,11 +249,13 @@ impl Generator {
             // Over HTTP/3 it waits for 30 s when its time is over, and divides by that, too.
             Self::OhaHttp3 => number_after(&text, &["[200]"]).map(|count| count / seconds_f64),
             Self::Ab => number_after(&text, &["Requests per second:"]),
+            Self::Weighttp => number_after(&text, &["\"reqs_per_sec\":"]),
             _ => number_after(&text, &["finished in", ", "]),
         };
         let rate = rate.with_context(|| format!("{program} told no rate:\n{text}"))?;
         let answers = match self {
             Self::H2load if is_brief => HANDSHAKES.parse()?,
+            Self::Weighttp => f64::from(task.seconds * WEIGHTTP_PER_SECOND),
             _ => rate * seconds_f64,
         };
         Ok(Reading {
@@ -243,6 +264,41 @@ impl Generator {
             ..Reading::default()
         })
     }
+}
+
+/// Runs vegeta, which writes what it measured into a file, and lets it count that afterwards.
+fn run_vegeta(task: &Task<'_>) -> Result<Reading> {
+    let path = find("vegeta").context("vegeta is not installed")?;
+    let folder = crate::root().join("target/vegeta");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let (asked, results) = (folder.join("asked"), folder.join("results"));
+    let url = task.ask.speech.url(task.address, task.ask.path);
+    fs::write(&asked, format!("GET {url}\n")).context("cannot write what is asked")?;
+    let connections = task.ask.connections.to_string();
+    let mut command = on_cpu(&path, task.cpu);
+    command
+        .args(["attack", "-rate", "0", "-max-workers", &connections])
+        .args(["-connections", &connections, "-workers", &connections])
+        .args(["-duration", &format!("{}s", task.seconds), "-max-body", "0"])
+        .arg(format!("-targets={}", asked.display()))
+        .arg(format!("-output={}", results.display()));
+    let before = children_cpu_us();
+    output(&mut command).context("vegeta failed")?;
+    let cpu_us = children_cpu_us() - before;
+    let mut report = Command::new(&path);
+    let text = output(report.args(["report", "-type=json"]).arg(&results));
+    let text = text.context("vegeta counts nothing")?;
+    let told: serde_json::Value = serde_json::from_str(&text).context("vegeta told no JSON")?;
+    let number = |name: &str| {
+        told[name]
+            .as_f64()
+            .with_context(|| format!("no {name}: {text}"))
+    };
+    Ok(Reading {
+        rate: number("throughput")?,
+        cpu_us: cpu_us / number("requests")?,
+        ..Reading::default()
+    })
 }
 
 /// Runs a bare loop, or the bare spinning client.

@@ -311,6 +311,8 @@ fn small(setting: &Setting) -> Result<()> {
         Generator::Ab,
         Generator::H2load,
         Generator::Hey,
+        Generator::Vegeta,
+        Generator::Weighttp,
         Generator::BareUring,
         Generator::BareEpoll,
         Generator::TriathlonUring,
@@ -320,7 +322,14 @@ fn small(setting: &Setting) -> Result<()> {
     table(&measured, &["wrk", "bare io_uring loop", "bare epoll loop"]);
     let ours = Generator::TriathlonUring.name();
     cpu_ratio(&measured, ours, Generator::BareUring.name(), Some(1.05));
-    for peer in [Generator::Wrk, Generator::H2load, Generator::Hey] {
+    let peers = [
+        Generator::Wrk,
+        Generator::H2load,
+        Generator::Hey,
+        Generator::Vegeta,
+        Generator::Weighttp,
+    ];
+    for peer in peers {
         cpu_ratio(&measured, ours, peer.name(), None);
     }
     Ok(())
