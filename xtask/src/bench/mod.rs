@@ -171,12 +171,13 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "truth",
-        "response times against those that a server noted itself, in open loop, once",
+        "response times against those that a server noted itself, in open loop: a run of each that \
+         is valid, after as many tries as there are rounds at most",
         truth::truth,
     ),
     (
         "users",
-        "the same of users who follow a script, who stay or come at a rate, once",
+        "the same of users who follow a script, who stay or come at a rate",
         truth::users,
     ),
     (

@@ -1,6 +1,7 @@
 //! Response times against those that a server noted itself, and capacities against one that follows
 //! from a server's clock. The server is a program in C that shares nothing with us.
 
+mod capacity;
 mod known;
 mod queue;
 mod soak;
@@ -8,10 +9,11 @@ mod soak;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
+pub(super) use self::capacity::capacity;
 use self::known::{Known, Noted};
 pub(super) use self::soak::soak;
 use super::Setting;
-use super::generator::{Ask, Task, number_after, trial_of};
+use super::generator::{Ask, Task, trial_of};
 
 /// How answers are held back.
 struct Law {
@@ -94,8 +96,11 @@ const WARMUP_MS: u32 = 4_000;
 /// How the generator waits, and what its wake-ups may add, in microseconds.
 const SPINS: [(&str, f64); 2] = [("always", 60.0), ("never", 120.0)];
 
-/// What the generator measured: the trial that it wrote.
-struct Measured(Value);
+/// What the generator measured: the trial that it wrote, and the number of the run.
+struct Measured {
+    trial: Value,
+    number: usize,
+}
 
 /// The response times of all exchanges of the window, where they stand in a trial.
 const RESPONSE_TIME: &str = "/record/response_time";
@@ -103,14 +108,17 @@ const RESPONSE_TIME: &str = "/record/response_time";
 impl Measured {
     /// Its own verdict: valid, suspect or invalid.
     fn verdict(&self) -> &str {
-        let status = self.0.pointer("/verdict/status").and_then(Value::as_str);
+        let status = self
+            .trial
+            .pointer("/verdict/status")
+            .and_then(Value::as_str);
         status.unwrap_or_default()
     }
 
     /// The quantiles of the times that stand there, in microseconds; none where one is among those
     /// that got no answer.
     fn quantiles(&self, times: &str) -> Result<Vec<Option<f64>>> {
-        let found = self.0.pointer(times);
+        let found = self.trial.pointer(times);
         let found = found.with_context(|| format!("the trial has no {times}"))?;
         let quantiles = QUANTILES.iter().map(|(name, ..)| found[*name].as_f64());
         Ok(quantiles.collect())
@@ -132,12 +140,14 @@ pub(super) fn truth(setting: &Setting) -> Result<()> {
         for percent in [10, 50, 80] {
             let rate = format!("{:.0}", law.capacity() * f64::from(percent) / 100.0);
             for (spin, floor) in SPINS {
-                let server = Known::start(&program, setting.server_cpu, &law.arguments())?;
-                let task = task(setting, &server, law.connections, law.rounds);
-                let more = ["-R", &rate, "--spin", spin];
-                let measured = measured(setting, &task, &more)?;
+                let (measured, noted) = until_valid(setting, || {
+                    let server = Known::start(&program, setting.server_cpu, &law.arguments())?;
+                    let task = task(setting, &server, law.connections, law.rounds);
+                    let more = ["-R", &rate, "--spin", spin];
+                    Ok((measured(setting, &task, &more)?, server.noted()?))
+                })?;
                 print_start(law.name, law, percent, spin);
-                tally.compare(&measured, RESPONSE_TIME, &server.noted()?.all, floor)?;
+                tally.compare(&measured, RESPONSE_TIME, &noted.all, floor)?;
             }
         }
     }
@@ -289,12 +299,13 @@ pub(super) fn users(setting: &Setting) -> Result<()> {
             let rate = law.capacity() * f64::from(percent) / 100.0;
             let script = super::ways::write(setting, "steps.toml", &visit.script(rate))?;
             for (spin, floor) in SPINS {
-                let server = Known::start(&program, setting.server_cpu, &law.arguments())?;
-                let task = task(setting, &server, visit.users(rate, law), law.rounds);
                 let said = ["--script", &script, "--spin", spin];
                 let more = [&said[..], visit.sources()].concat();
-                let measured = measured(setting, &task, &more)?;
-                let noted = server.noted()?;
+                let (measured, noted) = until_valid(setting, || {
+                    let server = Known::start(&program, setting.server_cpu, &law.arguments())?;
+                    let task = task(setting, &server, visit.users(rate, law), law.rounds);
+                    Ok((measured(setting, &task, &more)?, server.noted()?))
+                })?;
                 for one in visit.compared(law, &noted) {
                     print_start(one.name, law, percent, spin);
                     if one.is_alike {
@@ -325,12 +336,29 @@ fn task<'a>(setting: &Setting, server: &Known, connections: u32, rounds: u32) ->
     }
 }
 
+/// Runs until a run is valid by its own verdict, at most once for each round: in the others the
+/// machine took a CPU away, which is not what is asked here. Returns what the last one brought.
+fn until_valid(
+    setting: &Setting,
+    mut run: impl FnMut() -> Result<(Measured, Noted)>,
+) -> Result<(Measured, Noted)> {
+    let mut number = 1;
+    loop {
+        let (mut measured, noted) = run()?;
+        if measured.verdict() == "valid" || number >= setting.rounds {
+            measured.number = number;
+            return Ok((measured, noted));
+        }
+        number += 1;
+    }
+}
+
 /// Lets the generator measure.
 fn measured(setting: &Setting, task: &Task<'_>, more: &[&str]) -> Result<Measured> {
     let cpus = ["--cpus", &task.cpu.to_string()];
     let trial = trial_of(&setting.programs, task, &cpus, more)?;
     let trial = serde_json::from_str(&trial).context("the trial is no JSON")?;
-    Ok(Measured(trial))
+    Ok(Measured { trial, number: 1 })
 }
 
 impl Tally {
@@ -371,7 +399,7 @@ impl Tally {
                 self.beyond[which] += u32::from(is_beyond);
             }
         }
-        println!("  {verdict}");
+        println!("  {verdict}, run {}", measured.number);
         Ok(())
     }
 }
@@ -387,52 +415,6 @@ fn quantile(sorted: &[u32], share: f64) -> u32 {
     let rank = (sorted.len() as f64 * share).ceil() as usize;
     let place = rank.clamp(1, sorted.len().max(1)) - 1;
     sorted.get(place).copied().unwrap_or(0)
-}
-
-/// What the server that gives one answer after the other gives per second.
-const PACE: f64 = 2_000.0;
-/// The longest that 99 % of the answers may take, in seconds.
-const LIMIT: f64 = 0.01;
-/// How long a trial of a search lasts in seconds: as long as by default, or as in a quick run.
-const TRIALS: [u32; 2] = [20, 4];
-
-pub(super) fn capacity(setting: &Setting) -> Result<()> {
-    let program = known::compile(&setting.site)?;
-    let seconds = TRIALS[usize::from(setting.seconds == 1)];
-    println!(
-        "  p(99) < 10 ms, from a server that gives {PACE:.0} answers/s one after the other; trials \
-         of {seconds} s"
-    );
-    println!("  {:<28} {:>9} {:>20}", "arrivals", "computed", "found");
-    let even = (
-        PACE * (1.0 + (LIMIT - 1.0 / PACE) / (0.99 * f64::from(seconds))),
-        "evenly",
-    );
-    let poisson = (queue::highest_rate(PACE, LIMIT, 0.99), "Poisson");
-    for (computed, name) in [even, poisson] {
-        let pace = format!("{PACE:.0}");
-        let server = Known::start(&program, setting.server_cpu, &["paced".to_owned(), pace])?;
-        let task = Task {
-            seconds,
-            ..task(setting, &server, 200, 1)
-        };
-        let poisson = (name == "Poisson").then_some("--poisson");
-        let mut more = vec!["--capacity", "p(99)<10ms"];
-        more.extend(poisson);
-        let cpus = ["--cpus", &task.cpu.to_string()];
-        let found = trial_of(&setting.programs, &task, &cpus, &more)?;
-        let rate = |key: &str| number_after(&found, &["\"answer\"", key]).map(|rate| rate / 1e3);
-        let bounds = (rate("\"lower_per_1000_s\":"), rate("\"upper_per_1000_s\":"));
-        let (Some(lower), Some(upper)) = bounds else {
-            println!("  {name:<28} {computed:>9.0} no interval: {found}");
-            continue;
-        };
-        let off = (f64::midpoint(lower, upper) / computed - 1.0) * 100.0;
-        let found = format!("{lower:.0} to {upper:.0}");
-        let met = if off.abs() <= 2.0 { "met" } else { "NOT met" };
-        println!("  {name:<28} {computed:>9.0} {found:>20}  {off:+.2} %, at most 2 %: {met}");
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -455,7 +437,10 @@ mod tests {
     fn times_are_read_where_they_stand() {
         let trial = r#"{"verdict":{"status":"suspect"},"record":{"response_time":{"p50":1.5},
             "classes":[{"service_time":{"p50":2.5,"p90":3.0,"p99":null}}]}}"#;
-        let measured = Measured(serde_json::from_str(trial).unwrap());
+        let measured = Measured {
+            trial: serde_json::from_str(trial).unwrap(),
+            number: 1,
+        };
         assert_eq!(measured.verdict(), "suspect");
         let read = |times| format!("{:?}", measured.quantiles(times).unwrap());
         assert_eq!(read(RESPONSE_TIME), "[Some(1.5), None, None, None]");
