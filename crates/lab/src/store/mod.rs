@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use model::experiment::{ServerVariant, Workload};
 use model::plan::{FORMAT, FORMAT_OLDEST};
-use model::{Experiment, Gap, Json, Manifest, Trial};
+use model::{Experiment, Gap, Json, Manifest, Point, Trial};
 
 use crate::error::LabError;
 
@@ -107,16 +107,8 @@ impl Store {
     /// Stores a trial. After this it survives everything but its disk. Gaps of an earlier start
     /// that it fills are gaps no more.
     pub fn put_trial(&self, trial: &Trial) -> Result<PathBuf, LabError> {
-        let point = trial.point.as_ref().expect("a trial of a lab has a point");
-        let name = format!(
-            "trials/{:05}-round-{}-{}-{}-{}.json",
-            point.sequence,
-            point.round,
-            slug(&point.id.server),
-            slug(&point.id.workload),
-            point.id.load.slug()
-        );
-        let path = self.write_trial(&name, trial)?;
+        let point = point_of(trial);
+        let path = self.write_trial(&format!("trials/{}.json", stem_of(point)), trial)?;
         for name in self.names("gaps") {
             let file = self.directory.join("gaps").join(name);
             let gap: Gap = read_json(&file, "a gap")?;
@@ -130,16 +122,8 @@ impl Store {
     /// Stores a trial of a search: it belongs to the one that is made at the answer, and is no
     /// round of a point.
     pub fn put_probe(&self, trial: &Trial, number: u32) -> Result<PathBuf, LabError> {
-        let point = trial.point.as_ref().expect("a trial of a lab has a point");
-        let name = format!(
-            "{SEARCHES}/{:05}-round-{}-{}-{}-{}-{number:03}.json",
-            point.sequence,
-            point.round,
-            slug(&point.id.server),
-            slug(&point.id.workload),
-            point.id.load.slug()
-        );
-        self.write_trial(&name, trial)
+        let stem = stem_of(point_of(trial));
+        self.write_trial(&format!("{SEARCHES}/{stem}-{number:03}.json"), trial)
     }
 
     /// Takes the trials of those sequence numbers, and those of their searches, out of the results:
@@ -331,6 +315,23 @@ impl Store {
         write_whole(&path, bytes).map_err(LabError::file("write", &path))?;
         Ok(path)
     }
+}
+
+fn point_of(trial: &Trial) -> &Point {
+    let point = trial.point.as_ref();
+    point.expect("a trial of a lab has a point")
+}
+
+/// What the name of the file of a trial at that point begins with.
+fn stem_of(point: &Point) -> String {
+    format!(
+        "{:05}-round-{}-{}-{}-{}",
+        point.sequence,
+        point.round,
+        slug(&point.id.server),
+        slug(&point.id.workload),
+        point.id.load.slug()
+    )
 }
 
 /// The sequence number that the name of a trial's file begins with.
