@@ -8,6 +8,7 @@
 //! brought to the disk too. What carries its final name is complete, whatever happens.
 
 pub mod digests;
+mod gaps;
 pub mod pack;
 mod readers;
 
@@ -155,11 +156,6 @@ impl Store {
         Ok(had_ceiling)
     }
 
-    /// Stores a gap. The same gap found twice is one.
-    pub fn put_gap(&self, gap: &Gap) -> Result<PathBuf, LabError> {
-        self.write_json(&gap_name(gap), gap)
-    }
-
     /// Stores a file of a server's configuration, exactly as used.
     pub fn put_configuration(
         &self,
@@ -236,11 +232,6 @@ impl Store {
             }
         }
         Ok(())
-    }
-
-    /// Every gap.
-    pub fn gaps(&self) -> Result<Vec<Gap>, LabError> {
-        self.read_all("gaps", "a gap", &|_| true).collect()
     }
 
     fn read_all<T: Json>(
@@ -381,24 +372,6 @@ fn leads_nowhere(folder: &Path) -> bool {
         lost.contains(&None) || (!others.is_empty() && asked.iter().all(is_lost))
     };
     store.done().is_empty() && experiment.servers().iter().all(is_lost)
-}
-
-/// The file of a gap: that of a server, of a server in a round, or of one trial.
-fn gap_name(gap: &Gap) -> String {
-    let mut name = format!("gaps/{}", slug(&gap.server));
-    for part in [
-        gap.round.map(|round| format!("-round-{round}")),
-        gap.workload
-            .as_deref()
-            .map(|name| format!("-{}", slug(name))),
-        (!gap.load.is_empty()).then(|| format!("-{}", gap.load.slug())),
-    ]
-    .into_iter()
-    .flatten()
-    {
-        name.push_str(&part);
-    }
-    name + ".json"
 }
 
 /// Writes a file that everybody may read: temporary file, fsync, rename, fsync of the folder.
