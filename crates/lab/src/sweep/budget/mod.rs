@@ -205,21 +205,9 @@ pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: S
         tell_points(experiment, &current, &mut said);
     }
     if !fits(&current) {
-        let (window, warmup) = (current.duration(), current.warmup());
-        let ramp = current.users().ramp();
-        current = shorten(&current, &fits);
-        if current.duration() != window {
-            let now = current.duration();
-            said.push(format!("each window lasts {now} instead of {window}"));
-        }
-        if current.warmup() != warmup {
-            let now = current.warmup();
-            said.push(format!("servers warm up for {now} instead of {warmup}"));
-        }
-        if current.users().ramp() != ramp {
-            let now = current.users().ramp();
-            said.push(format!("users begin within {now} instead of {ramp}"));
-        }
+        let shorter = shorten(&current, &fits);
+        tell_times(&current, &shorter, &mut said);
+        current = shorter;
     }
     let least = least_rounds(&current);
     if !fits(&current) && current.rounds() > least {
@@ -395,6 +383,19 @@ fn tell_points(before: &Experiment, after: &Experiment, said: &mut Vec<String>) 
     ] {
         if left < asked {
             said.push(format!("{left} of {asked} points on the axis of {what}"));
+        }
+    }
+}
+
+fn tell_times(before: &Experiment, after: &Experiment, said: &mut Vec<String>) {
+    let ramp = |of: &Experiment| of.users().ramp();
+    for (what, was, now) in [
+        ("each window lasts", before.duration(), after.duration()),
+        ("servers warm up for", before.warmup(), after.warmup()),
+        ("users begin within", ramp(before), ramp(after)),
+    ] {
+        if now != was {
+            said.push(format!("{what} {now} instead of {was}"));
         }
     }
 }
