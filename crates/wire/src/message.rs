@@ -168,6 +168,14 @@ pub enum Framing {
 }
 
 impl Framing {
+    /// The bytes of the content, where they are told.
+    pub(crate) const fn length(self) -> Option<u64> {
+        match self {
+            Self::Length(length) => Some(length),
+            _ => None,
+        }
+    }
+
     /// The name used in records.
     pub const fn name(self) -> &'static str {
         match self {

@@ -192,6 +192,7 @@ impl Bench {
             order_seed: 5,
             notes: Vec::new(),
             scaled: Vec::new(),
+            left_out: None,
             server_cpus: vec![0],
             generator_cpus: vec![0],
             cpu_choice: "for a test".to_owned(),

@@ -172,6 +172,10 @@ impl Walk<'_> {
         let mut length = 0;
         loop {
             match stream.read(&mut self.answer[length..]) {
+                Ok(0) if length == self.answer.len() => {
+                    let why = "the answer is larger than 1 MiB";
+                    return Err(ProbeError::Program(why.to_owned()));
+                }
                 Ok(0) => {
                     return Err(ProbeError::Program(
                         "the server closes connections after one answer: use request:close"
@@ -221,5 +225,42 @@ fn until_end(stream: &mut TcpStream, answer: &mut [u8]) -> std::io::Result<usize
             0 => return Ok(length),
             count => length += count,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_without_room_for_it_is_not_taken_for_a_close() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            // It ends when the one who asks has gone.
+            while stream.write_all(&[b'x'; 4_096]).is_ok() {}
+        });
+        let exchange = Exchange {
+            keeping: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+            begins: b"xxx".to_vec(),
+            ..Exchange::default()
+        };
+        let mut walk = Walk {
+            address,
+            source: source(1),
+            exchange: &exchange,
+            connected: Stopwatch::new("connect", 1),
+            asked: Stopwatch::new("request", 1),
+            connected_at: Vec::new(),
+            asked_at: Vec::new(),
+            answer: vec![0; 1 << 20],
+            length: None,
+        };
+        let why = walk.learn(1).unwrap_err().to_string();
+        server.join().unwrap();
+        assert!(why.contains("larger than 1 MiB"), "{why}");
     }
 }

@@ -36,9 +36,11 @@ impl Digests {
         }
     }
 
-    /// Reads `DIGEST  NAME` on each line; what is no such line is none.
+    /// Reads `DIGEST  NAME` on each line; what is no such line is none, and so is a last one that
+    /// has no end: it was cut off.
     pub fn parse(text: &str) -> Self {
-        let lines = text.lines().filter_map(|line| line.split_once("  "));
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let lines = whole.lines().filter_map(|line| line.split_once("  "));
         Self {
             by_name: lines
                 .map(|(digest, name)| (name.to_owned(), digest.to_owned()))
@@ -86,8 +88,14 @@ fn line(name: &str, digest: &str) -> String {
 /// Adds the file `name` to the list, or gives it its new digest.
 pub(super) fn add(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let digest = digest(bytes);
-    let mut known = Digests::read(folder)?.unwrap_or_default();
-    if known.of(name).is_none() {
+    let text = match fs::read_to_string(folder.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        read => read?,
+    };
+    let mut known = Digests::parse(&text);
+    // Behind a line that was cut off nothing is written.
+    let is_whole = text.is_empty() || text.ends_with('\n');
+    if is_whole && known.of(name).is_none() {
         let mut list = fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -321,6 +329,22 @@ mod tests {
         assert_eq!(said(folder.path()), Vec::<String>::new());
         let list = fs::read_to_string(folder.path().join(FILE)).unwrap();
         assert_eq!(list.lines().count(), 3);
+    }
+
+    /// As where the disk was full in the middle of it.
+    #[test]
+    fn a_line_that_was_cut_off_takes_no_other_with_it() {
+        let folder = folder();
+        let list = folder.path().join(FILE);
+        let whole = fs::read_to_string(&list).unwrap();
+        fs::write(&list, &whole[..whole.len() - 9]).unwrap();
+        let name = "trials/4.json";
+        fs::write(folder.path().join(name), name).unwrap();
+        add(folder.path(), name, name.as_bytes()).unwrap();
+        assert_eq!(
+            said(folder.path()),
+            ["1 trial was added later: no lab stored it here (trials/3.json)"]
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! brought to the disk too. What carries its final name is complete, whatever happens.
 
 pub mod digests;
+mod gaps;
 pub mod pack;
 mod readers;
 
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use model::experiment::{ServerVariant, Workload};
 use model::plan::{FORMAT, FORMAT_OLDEST};
-use model::{Experiment, Gap, Json, Manifest, Trial};
+use model::{Experiment, Gap, Json, Manifest, Point, Trial};
 
 use crate::error::LabError;
 
@@ -107,16 +108,8 @@ impl Store {
     /// Stores a trial. After this it survives everything but its disk. Gaps of an earlier start
     /// that it fills are gaps no more.
     pub fn put_trial(&self, trial: &Trial) -> Result<PathBuf, LabError> {
-        let point = trial.point.as_ref().expect("a trial of a lab has a point");
-        let name = format!(
-            "trials/{:05}-round-{}-{}-{}-{}.json",
-            point.sequence,
-            point.round,
-            slug(&point.id.server),
-            slug(&point.id.workload),
-            point.id.load.slug()
-        );
-        let path = self.write_trial(&name, trial)?;
+        let point = point_of(trial);
+        let path = self.write_trial(&format!("trials/{}.json", stem_of(point)), trial)?;
         for name in self.names("gaps") {
             let file = self.directory.join("gaps").join(name);
             let gap: Gap = read_json(&file, "a gap")?;
@@ -130,16 +123,8 @@ impl Store {
     /// Stores a trial of a search: it belongs to the one that is made at the answer, and is no
     /// round of a point.
     pub fn put_probe(&self, trial: &Trial, number: u32) -> Result<PathBuf, LabError> {
-        let point = trial.point.as_ref().expect("a trial of a lab has a point");
-        let name = format!(
-            "{SEARCHES}/{:05}-round-{}-{}-{}-{}-{number:03}.json",
-            point.sequence,
-            point.round,
-            slug(&point.id.server),
-            slug(&point.id.workload),
-            point.id.load.slug()
-        );
-        self.write_trial(&name, trial)
+        let stem = stem_of(point_of(trial));
+        self.write_trial(&format!("{SEARCHES}/{stem}-{number:03}.json"), trial)
     }
 
     /// Takes the trials of those sequence numbers, and those of their searches, out of the results:
@@ -169,11 +154,6 @@ impl Store {
             moved.map_err(LabError::file("write", folder))?;
         }
         Ok(had_ceiling)
-    }
-
-    /// Stores a gap. The same gap found twice is one.
-    pub fn put_gap(&self, gap: &Gap) -> Result<PathBuf, LabError> {
-        self.write_json(&gap_name(gap), gap)
     }
 
     /// Stores a file of a server's configuration, exactly as used.
@@ -254,11 +234,6 @@ impl Store {
         Ok(())
     }
 
-    /// Every gap.
-    pub fn gaps(&self) -> Result<Vec<Gap>, LabError> {
-        self.read_all("gaps", "a gap", &|_| true).collect()
-    }
-
     fn read_all<T: Json>(
         &self,
         folder: &str,
@@ -333,6 +308,23 @@ impl Store {
     }
 }
 
+fn point_of(trial: &Trial) -> &Point {
+    let point = trial.point.as_ref();
+    point.expect("a trial of a lab has a point")
+}
+
+/// What the name of the file of a trial at that point begins with.
+fn stem_of(point: &Point) -> String {
+    format!(
+        "{:05}-round-{}-{}-{}-{}",
+        point.sequence,
+        point.round,
+        slug(&point.id.server),
+        slug(&point.id.workload),
+        point.id.load.slug()
+    )
+}
+
 /// The sequence number that the name of a trial's file begins with.
 fn sequence_of(name: &str) -> Option<u32> {
     name.split('-').next()?.parse().ok()
@@ -380,24 +372,6 @@ fn leads_nowhere(folder: &Path) -> bool {
         lost.contains(&None) || (!others.is_empty() && asked.iter().all(is_lost))
     };
     store.done().is_empty() && experiment.servers().iter().all(is_lost)
-}
-
-/// The file of a gap: that of a server, of a server in a round, or of one trial.
-fn gap_name(gap: &Gap) -> String {
-    let mut name = format!("gaps/{}", slug(&gap.server));
-    for part in [
-        gap.round.map(|round| format!("-round-{round}")),
-        gap.workload
-            .as_deref()
-            .map(|name| format!("-{}", slug(name))),
-        (!gap.load.is_empty()).then(|| format!("-{}", gap.load.slug())),
-    ]
-    .into_iter()
-    .flatten()
-    {
-        name.push_str(&part);
-    }
-    name + ".json"
 }
 
 /// Writes a file that everybody may read: temporary file, fsync, rename, fsync of the folder.

@@ -17,6 +17,7 @@ fn manifest() -> Manifest {
         order_seed: 7,
         notes: Vec::new(),
         scaled: Vec::new(),
+        left_out: None,
         server_cpus: vec![0],
         generator_cpus: vec![1],
         cpu_choice: String::new(),
@@ -335,4 +336,38 @@ fn slugs_are_names_of_files() {
     check("log on / 2 cores", "log-on-2-cores");
     check("nginx.conf", "nginx.conf");
     check("//", "unnamed");
+}
+
+/// Names differ, and what file names have of them does not.
+#[test]
+fn a_gap_never_takes_the_place_of_another() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    let gap = |server: &str, workload: Option<&str>| Gap {
+        server: server.to_owned(),
+        workload: workload.map(str::to_owned),
+        error: "it ended".to_owned(),
+        ..Gap::default()
+    };
+    let all = [
+        gap("apache", Some("event")),
+        gap("apache event", None),
+        gap("apache-event", None),
+        gap("apache (event)", None),
+    ];
+    for one in all.iter().chain(&all) {
+        store.put_gap(one).unwrap();
+    }
+    let mut found = store.gaps().unwrap();
+    found.sort_by_key(|one| (one.server.clone(), one.workload.clone()));
+    let mut expected = all.to_vec();
+    expected.sort_by_key(|one| (one.server.clone(), one.workload.clone()));
+    assert_eq!(found, expected);
+    // What is found again with another cause is the same gap.
+    let mut again = gap("apache event", None);
+    again.error = "it does not start".to_owned();
+    store.put_gap(&again).unwrap();
+    let gaps = store.gaps().unwrap();
+    assert_eq!(gaps.len(), 4);
+    assert!(gaps.contains(&again));
 }

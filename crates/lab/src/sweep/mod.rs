@@ -9,6 +9,7 @@
 
 mod budget;
 mod cut;
+mod left_out;
 mod study;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,7 @@ use model::{Bytes, Experiment, Random, Span};
 pub use budget::{Cost, Present, Scaled, rounds_needed, scale, untold};
 pub(crate) use budget::{block_cost, restart};
 pub use cut::{Cut, cut};
+pub use left_out::left_out;
 pub use model::experiment::REPEATS_MAX;
 pub use study::{fit_cores, shortfall, without_veth};
 

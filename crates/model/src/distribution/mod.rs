@@ -8,6 +8,7 @@ mod hdr;
 mod pair;
 mod support;
 mod thin;
+pub mod zigzag;
 
 use std::fmt;
 use std::ops::Range;

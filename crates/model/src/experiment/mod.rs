@@ -9,6 +9,7 @@ mod course;
 mod demand;
 mod figure;
 mod file;
+mod left_out;
 mod meeting;
 mod own;
 mod results;
@@ -33,6 +34,7 @@ pub use file::{
     AccessLog, ArrivalKind, AskedFile, Body, ExperimentFile, HeaderFile, LoadFile, LoadMode, Order,
     RELOAD_WINDOW_MIN, REPEATS_MAX, Restart, ServerFile, WorkloadFile,
 };
+pub use left_out::{LeftOut, Part, Why};
 pub use own::{KeepAlive, KeepAliveFile, Pin, SettingText};
 pub use results::{Gap, Manifest};
 pub use speech::{CertificateKey, Handshake, Speech, Spoken, TlsTable};

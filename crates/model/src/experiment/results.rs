@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ExperimentFile;
+use super::{ExperimentFile, LeftOut};
 use crate::environment::Tool;
 use crate::point::{Execution, PointId, Values, ValuesFile};
 
@@ -26,6 +26,10 @@ pub struct Manifest {
     /// What was scaled down to fit the budget, a sentence each.
     #[serde(default)]
     pub scaled: Vec<String>,
+    /// What was left out to fit the budget or the machine; none where a version stored this that
+    /// told so in sentences alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<Vec<LeftOut>>,
     /// What a reader must know besides, a sentence each: what was fitted to the machine, and
     /// whether this is still the study that its name says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

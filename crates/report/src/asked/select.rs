@@ -121,12 +121,8 @@ pub(super) fn cause(run: &Run, point: PointName<'_>) -> &'static str {
         own == point || demand.against().or(own) == point
     };
     let is_known = !run.is_asked_later() && run.asked.iter().any(is_of);
-    let is_left_out = |name: Option<&str>| name.is_some_and(|name| run.is_left_out(name));
-    let is_told = is_left_out(point.server) || is_left_out(point.workload);
-    match is_told || (run.is_scaled() && is_known) {
-        true => "left out to fit this machine or the budget",
-        false => "no trial has this point",
-    }
+    let why = run.why_left_out(point, is_known);
+    why.unwrap_or("no trial has this point")
 }
 
 /// A number of a cell, and the claim that it rests on.

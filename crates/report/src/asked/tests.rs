@@ -1,9 +1,9 @@
-use model::Trial;
 use model::experiment::Gap;
 use model::fixture::first_heat;
 use model::point::{PLACEMENT, RATE, SOURCES, Value};
 use model::record::Recovery;
 use model::units::{Rate, Span};
+use model::{Experiment, Manifest, Trial};
 use verdict::judge_set;
 
 use super::*;
@@ -398,7 +398,7 @@ fn a_later_file_asks_what_the_record_does_not() {
             { "who": "d", "demand": "?", "show": "rate", "server": "nginx", "connections": 5 },
             { "who": "e", "demand": "?", "rule": "GEN-03", "workload": "none" }] }"#;
     let later: model::ExperimentFile = serde_json::from_str(text).unwrap();
-    let later = model::Experiment::try_from(later).unwrap();
+    let later = Experiment::try_from(later).unwrap();
     run.ask_later(&later, "later.toml");
     let all = answers(&run);
     // The first workload is that of the file, not that of the run.
@@ -476,35 +476,104 @@ fn recovery_is_at_least_as_long_as_it_was_watched() {
     assert!(why.starts_with("not known here: time until"), "{why}");
 }
 
-/// A run says itself what it left out for its budget, and a later question can rest on that.
-#[test]
-fn what_a_budget_left_out_is_told_of_later_questions_too() {
-    let mut run = run();
-    run.notes
-        .push("Scaled to the budget: 6 rounds instead of 8.".to_owned());
-    run.notes.push(
-        "Scaled to the budget: caddy, h2o, pinned and 100 KB left out (priority 2).".to_owned(),
-    );
-    let mut why = |server: &str, workload: &str| {
-        let demand = format!(r#""show": "rate", "server": "{server}", "workload": "{workload}""#);
-        match told(&mut run, &demand) {
+/// The heat as measured by a run whose manifest has this, too; its questions came later.
+fn fitted(told: serde_json::Value) -> Run {
+    let mut manifest = serde_json::json!({
+        "format": 2,
+        "experiment": {
+            "experiment": { "name": "x", "question": "?", "rounds": 6, "duration": "2s" },
+            "server": [{ "product": "nginx" }, { "product": "lighttpd" }],
+            "workload": [{ "name": "seven-bytes", "body": { "bytes": 7 } }],
+            "load": { "connections": 64 }
+        },
+        "source": "built-in", "command": [], "tool": model::environment::Tool::default(),
+        "time": "2026-11-20T10:32:00Z", "order_seed": 7
+    });
+    let told = told.as_object().expect("an object").clone();
+    manifest.as_object_mut().expect("an object").extend(told);
+    let mut later: Manifest = serde_json::from_value(manifest).expect("a manifest");
+    let mut run = Run::of(&later, &[]);
+    let asked = r#"{ "who": "comment 8", "demand": "?", "not": "one system" }"#;
+    later.experiment.asked = vec![serde_json::from_str(asked).expect("a question")];
+    let later = Experiment::try_from(later.experiment).expect("an experiment");
+    run.ask_later(&later, "later.toml");
+    first_heat().iter().for_each(|trial| run.add(trial));
+    run.sort();
+    run
+}
+
+const NO_TRIAL: &str = "no trial has this point";
+
+/// For each server, workload and number of connections, why a run has no number of them.
+fn check_causes(run: &mut Run, causes: &[(&str, &str, u32, &str)]) {
+    for (server, workload, connections, expected) in causes {
+        let demand = format!(
+            r#""show": "rate", "server": "{server}", "workload": "{workload}",
+               "connections": {connections}"#
+        );
+        let said = match told(run, &demand) {
             Told::Not(why) => why,
             Told::Number(number) => panic!("{number:?}"),
-        }
-    };
-    let left_out = "not measured here: left out to fit this machine or the budget";
-    let no_trial = "not measured here: no trial has this point";
-    for (server, workload, expected) in [
-        ("caddy", "seven-bytes", left_out),
-        ("h2o, pinned", "seven-bytes", left_out),
-        ("nginx", "100 KB", left_out),
-        ("h2", "seven-bytes", no_trial),
-        ("6 rounds instead of 8", "seven-bytes", no_trial),
-        ("varnish", "seven-bytes", no_trial),
-    ] {
-        let said = why(server, workload);
-        assert_eq!(said, format!("{expected} ({server}, {workload})"));
+        };
+        let place = format!("({server}, {workload}, {connections} connections)");
+        assert_eq!(said, format!("not measured here: {expected} {place}"));
     }
+}
+
+/// A run says itself what it left out, and a later question can rest on that.
+#[test]
+fn what_did_not_fit_is_told_of_later_questions_too() {
+    let budget = serde_json::json!({ "budget": { "time_ns": 600_000_000_000_u64, "priority": 2 } });
+    let mut run = fitted(serde_json::json!({
+        "scaled": ["apache left out (priority 2)"],
+        "left_out": [
+            { "part": { "server": "caddy" }, "why": budget },
+            { "part": { "server": "h2o, pinned" }, "why": budget },
+            { "part": { "server": "nginx 4 cores" }, "why": "machine" },
+            { "part": { "workload": "100 KB" }, "why": budget },
+            { "part": { "connections": 9 }, "why": { "budget": { "time_ns": 1 } } },
+            { "part": { "server": "nginx" }, "why": budget },
+        ],
+    }));
+    let (budget, machine) = ("left out to fit the budget", "left out to fit this machine");
+    check_causes(
+        &mut run,
+        &[
+            ("caddy", "seven-bytes", 64, budget),
+            ("h2o, pinned", "seven-bytes", 64, budget),
+            ("nginx 4 cores", "seven-bytes", 64, machine),
+            ("nginx", "100 KB", 64, budget),
+            ("nginx", "seven-bytes", 9, budget),
+            // What has trials was not left out as a whole.
+            ("nginx", "seven-bytes", 5, NO_TRIAL),
+            ("h2o", "seven-bytes", 64, NO_TRIAL),
+            // A sentence is for people.
+            ("apache", "seven-bytes", 64, NO_TRIAL),
+        ],
+    );
+}
+
+/// Earlier versions told it in sentences alone.
+#[test]
+fn what_did_not_fit_is_read_from_sentences_where_there_is_no_list() {
+    let mut run = fitted(serde_json::json!({
+        "scaled": [
+            "6 rounds instead of 8",
+            "caddy, h2o, pinned and 100 KB left out (priority 2)",
+        ],
+    }));
+    let left_out = "left out to fit this machine or the budget";
+    check_causes(
+        &mut run,
+        &[
+            ("caddy", "seven-bytes", 64, left_out),
+            ("h2o, pinned", "seven-bytes", 64, left_out),
+            ("nginx", "100 KB", 64, left_out),
+            ("h2", "seven-bytes", 64, NO_TRIAL),
+            ("6 rounds instead of 8", "seven-bytes", 64, NO_TRIAL),
+            ("varnish", "seven-bytes", 64, NO_TRIAL),
+        ],
+    );
 }
 
 #[test]

@@ -7,12 +7,6 @@ use verdict::words;
 
 use super::Run;
 
-/// How a note begins that tells what was done to fit a budget.
-pub(super) const SCALED: &str = "Scaled to the budget: ";
-
-/// What stands in it after the names of what it was done without.
-const LEFT_OUT: &str = " left out (priority ";
-
 impl Run {
     /// What is missing.
     pub fn gaps(&self) -> &[Gap] {
@@ -89,38 +83,6 @@ impl Run {
     /// The servers that its experiment names, as it expands them.
     pub fn variants(&self) -> &[ServerVariant] {
         &self.variants
-    }
-
-    /// Whether something was left out to fit the machine or a budget.
-    pub const fn is_scaled(&self) -> bool {
-        self.is_scaled
-    }
-
-    /// Whether the run says of a server or a workload that it was left out to fit a budget. One of
-    /// which it has trials was not.
-    pub(crate) fn is_left_out(&self, name: &str) -> bool {
-        let is_here = |names: &[String]| names.iter().any(|one| one == name);
-        if is_here(&self.server_order) || is_here(&self.workload_order) {
-            return false;
-        }
-        let said = self.notes.iter().filter_map(|note| {
-            let said = note.strip_prefix(SCALED)?;
-            said.split_once(LEFT_OUT).map(|(names, _)| names)
-        });
-        // Names may have commas themselves: a name is there if nothing but the joints of a list
-        // stands around it.
-        let is_in = |list: &str| {
-            list.match_indices(name).any(|(at, _)| {
-                let (before, after) = (&list[..at], &list[at + name.len()..]);
-                let is_begin = |rest: &str| {
-                    rest.is_empty() || rest.starts_with(", ") || rest.starts_with(" and ")
-                };
-                let is_end =
-                    |rest: &str| rest.is_empty() || rest.ends_with(", ") || rest.ends_with(" and ");
-                is_end(before) && is_begin(after)
-            })
-        };
-        said.into_iter().any(is_in)
     }
 
     /// Whether that workload is not asked of that server.

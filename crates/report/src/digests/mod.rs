@@ -14,6 +14,7 @@ mod knee;
 mod later;
 mod left_out;
 mod links;
+mod omissions;
 mod order;
 mod phases;
 mod placed;
@@ -39,9 +40,9 @@ pub(crate) use checked::checked;
 use command::repeating;
 pub(crate) use command::shell;
 pub use digest::{Digest, QUANTILES};
-use gaps::SCALED;
 pub(crate) use knee::definition as definition_of_knee;
 pub use knee::{Knee, knees};
+use omissions::Omissions;
 use order::in_order;
 pub use phases::{LATE, PHASES};
 pub use point::{Cell, Response};
@@ -95,7 +96,7 @@ pub struct Run {
     /// Its experiment as it is expanded.
     expanded: Option<Experiment>,
     gaps: Vec<Gap>,
-    is_scaled: bool,
+    omissions: Omissions,
     /// Whether questions and figures are not those of its experiment.
     is_asked_later: bool,
     digests: Vec<Digest>,
@@ -139,12 +140,12 @@ impl Run {
             command: Some(shell(&command)),
             notes: {
                 let scaled = manifest.scaled.iter();
-                let scaled = scaled.map(|what| format!("{SCALED}{what}."));
+                let scaled = scaled.map(|what| format!("Scaled to the budget: {what}."));
                 manifest.notes.iter().cloned().chain(scaled).collect()
             },
             published: manifest.experiment.published.clone(),
             asked: manifest.experiment.asked.clone(),
-            is_scaled: !manifest.scaled.is_empty() || !manifest.notes.is_empty(),
+            omissions: Omissions::of(manifest),
             ..Self::default()
         };
         run.note_gaps(gaps);

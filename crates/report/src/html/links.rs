@@ -53,10 +53,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
             }))
             .number(&show(Unit::Bytes, content));
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    table.finish()
+    table.finish_unless_empty()
 }
 
 #[cfg(test)]

@@ -34,10 +34,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
             .number(&number::bytes(bytes))
             .number(&per_line);
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    table.finish()
+    table.finish_unless_empty()
 }
 
 #[cfg(test)]

@@ -27,10 +27,7 @@ pub(super) fn ends(run: &Run) -> String {
             table.text(&text);
         }
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    table.finish()
+    table.finish_unless_empty()
 }
 
 fn cells(end: &PathEnd) -> [String; 7] {

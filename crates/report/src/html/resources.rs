@@ -63,10 +63,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
         let memory = median(memory).map(|value| mark(number::bytes(value)));
         row.number(&memory.unwrap_or_else(|| "-".to_owned()));
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    table.finish()
+    table.finish_unless_empty()
 }
 
 fn small(value: f64) -> String {

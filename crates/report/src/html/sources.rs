@@ -46,10 +46,7 @@ pub(super) fn table(cells: &[Cell<'_>]) -> String {
             table.number(&show(column.1, of(column)));
         }
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    table.finish()
+    table.finish_unless_empty()
 }
 
 #[cfg(test)]

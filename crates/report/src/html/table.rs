@@ -126,6 +126,14 @@ impl Table {
         self.rows == 0
     }
 
+    /// The HTML; nothing where there is no row.
+    pub(super) fn finish_unless_empty(self) -> String {
+        match self.is_empty() {
+            true => String::new(),
+            false => self.finish(),
+        }
+    }
+
     /// The HTML.
     pub(super) fn finish(mut self) -> String {
         if self.in_row {

@@ -197,10 +197,7 @@ fn claims(cells: &[Cell<'_>]) -> String {
             });
         }
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    table.finish()
+    table.finish_unless_empty()
 }
 
 const fn meaning(claim: Claim) -> &'static str {

@@ -50,6 +50,7 @@ fn manifest(rounds: u32) -> Manifest {
         order_seed: 1,
         notes: Vec::new(),
         scaled: Vec::new(),
+        left_out: None,
         server_cpus: vec![0],
         generator_cpus: vec![1],
         cpu_choice: "servers on CPU 0, the generator on CPU 1".to_owned(),

@@ -30,7 +30,12 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     let example = examples.iter().find(|e| e.outcome == Outcome::Status);
     let first = example.map_or_else(String::new, |e| format!(", the first: {}", e.told()));
     // So servers answer who asks for HTTP where they speak TLS.
-    let refused = example.is_some_and(|e| e.text.starts_with("status 400 "));
+    let counts = facts.record.wrong_statuses.iter();
+    let refused = match counts.max_by_key(|(_, count)| **count) {
+        Some((status, _)) => *status == 400,
+        // Earlier versions did not count them: the words of the example are all there is.
+        None => example.is_some_and(|e| e.text.starts_with("status 400 ")),
+    };
     let hint = match refused && !facts.trial.is_secure() {
         true => " (if that is an https:// port, ask it with https://)",
         false => "",

@@ -74,8 +74,57 @@ fn hash(lines: &BTreeSet<(String, String)>) -> u64 {
     hasher.finish()
 }
 
+/// What configurations call logs and what belongs to them, as whole words in lower case.
+const OF_LOGS: [&str; 14] = [
+    "accesslog",
+    "accesslogs",
+    "errorlog",
+    "log",
+    "logdir",
+    "logfile",
+    "logfiles",
+    "logformat",
+    "logger",
+    "loggers",
+    "logging",
+    "loglevel",
+    "logs",
+    "syslog",
+];
+
+/// Whether a line, or the name of a file, has a word of a log: `access_log`, `BufferedLogs`, and
+/// neither `catalog` nor `login`. A backlog is a queue, `ListenBackLog` too.
 fn is_of_log(text: &str) -> bool {
-    text.to_ascii_lowercase().contains("log")
+    let names = text.split(|sign: char| !sign.is_ascii_alphanumeric());
+    names.into_iter().any(|name| {
+        let words: Vec<String> = words(name).map(str::to_ascii_lowercase).collect();
+        let is_of_log = |at: usize| {
+            OF_LOGS.contains(&words[at].as_str()) && (at == 0 || words[at - 1] != "back")
+        };
+        (0..words.len()).any(is_of_log)
+    })
+}
+
+/// The words of a name, which begin with its capital letters: those of `HTTPLogFile` are `HTTP`,
+/// `Log` and `File`.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    let bytes = name.as_bytes();
+    let is_start = |at: usize| {
+        let is_upper = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_uppercase);
+        let is_lower = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_lowercase);
+        at == 0 || (is_upper(at) && (!is_upper(at - 1) || is_lower(at + 1)))
+    };
+    let starts: Vec<usize> = (0..bytes.len()).filter(|at| is_start(*at)).collect();
+    let ends: Vec<usize> = starts
+        .iter()
+        .skip(1)
+        .copied()
+        .chain([bytes.len()])
+        .collect();
+    starts
+        .into_iter()
+        .zip(ends)
+        .map(|(from, to)| &name[from..to])
 }
 
 /// The lines of a configuration that say nothing of a log: neither speak of one, nor stand within
@@ -118,5 +167,47 @@ mod tests {
         let differs = |one: &str, other: &str| assert_ne!(without_log(one), without_log(other));
         differs("access_log off;\na 1;", "access_log off;\na 2;");
         differs("log {\n}\na 1;", "log {\n}\n");
+    }
+
+    #[test]
+    fn words_that_have_log_in_them_are_of_no_log() {
+        let check = |text: &str, expected: bool| assert_eq!(is_of_log(text), expected, "{text}");
+        for line in [
+            "listen 80 backlog=511;",
+            "ListenBackLog 4096",
+            "server.listen-backlog = 1024",
+            "listen_backlog 1024",
+            "location /login {",
+            "root /srv/catalog;",
+            "rewrite ^/blog/(.*)$ /logo.png;",
+            "proxy.config.net.listen_backlog 8192",
+            "set $dialog 1; # a logical one",
+            "org.apache.catalina.Catalog",
+        ] {
+            check(line, false);
+        }
+        for line in [
+            "access_log off;",
+            "error-log: \"x\"",
+            "BufferedLogs On",
+            "SystemLogfile = /tmp/x",
+            "logUserAgent 1",
+            "enableStderrLog 0",
+            "vserver!1!logger = combined",
+            "accesslog.filename = \"x\"",
+            "server.modules += ( \"mod_accesslog\" )",
+            "server.errorlog = \"x\"",
+            "proxy.config.log.logging_enabled 3",
+            "logging.yaml",
+            "LogLevel error",
+            "LogFormat \"%h\" combined",
+            "<Valve className=\"org.apache.catalina.valves.AccessLogValve\"",
+            "HTTPLog on",
+            "LOG_DIR=/x",
+            "logdir /x",
+            "# they go to syslog",
+        ] {
+            check(line, true);
+        }
     }
 }

@@ -163,20 +163,27 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     }
 }
 
+/// Half to the power of more than this is no longer exact.
+const MANY: usize = 1_000;
+
 /// The narrowest pair of order statistics that covers the median with 95 %: exact, by the
 /// binomial distribution, whatever the values are distributed like. Below 6 values none does.
 pub fn median_interval(sorted: &[f64]) -> Option<Interval> {
     let n = sorted.len();
     // below[k] = P(fewer than k + 1 of n values lie below the median)
     let mut below = Vec::with_capacity(n / 2 + 1);
-    let mut term = 0.5f64.powi(i32::try_from(n).ok()?);
+    let count = i32::try_from(n).ok()?;
+    let mut term = 0.5f64.powi(count);
+    let mut logarithm = f64::from(count) * 0.5f64.ln();
     let mut sum = 0.0;
     for k in 0..=n / 2 {
-        sum += term;
+        // The first terms of many values are less than any number but zero.
+        sum += if n > MANY { logarithm.exp() } else { term };
         below.push(sum);
-        #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
+        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^31")]
         let next = (n - k) as f64 / (k + 1) as f64;
         term *= next;
+        logarithm += next.ln();
     }
     let depth = below.iter().take_while(|p| **p <= 0.025).count();
     (depth > 0).then(|| Interval {

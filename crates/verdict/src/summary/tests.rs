@@ -104,3 +104,19 @@ fn a_cost_is_of_what_passed_between_the_readings() {
     trial.usage.server.as_mut().unwrap().cpu = Some(Span::ZERO);
     assert!(cpu_per_request(&trial).is_none());
 }
+
+#[test]
+fn an_interval_of_many_rounds_is_wide() {
+    for count in [1_000_u32, 1_074, 1_075, 3_000] {
+        let values: Vec<f64> = (0..count).map(f64::from).collect();
+        let interval = median_interval(&values).unwrap();
+        // By the normal approximation, to a few ranks.
+        let half = 0.98 * f64::from(count).sqrt();
+        let width = (interval.high - interval.low) / 2.0;
+        assert!((width - half).abs() < 3.0, "{count}: {interval:?}");
+        assert!(
+            (0.95..0.96).contains(&interval.coverage),
+            "{count}: {interval:?}"
+        );
+    }
+}

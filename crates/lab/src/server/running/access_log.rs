@@ -62,6 +62,7 @@ pub(super) fn addresses(path: &Path) -> Option<u64> {
 }
 
 fn read(mut log: impl io::BufRead) -> io::Result<Option<BTreeSet<IpAddr>>> {
+    skip_hole(&mut log)?;
     let mut found = BTreeSet::new();
     let mut line = Vec::new();
     while log.read_until(b'\n', &mut line)? > 0 {
@@ -74,6 +75,19 @@ fn read(mut log: impl io::BufRead) -> io::Result<Option<BTreeSet<IpAddr>>> {
         line.clear();
     }
     Ok(Some(found))
+}
+
+/// Skips the zeros that a hole at the beginning reads as.
+fn skip_hole(log: &mut impl io::BufRead) -> io::Result<()> {
+    loop {
+        let here = log.fill_buf()?;
+        let zeros = here.iter().take_while(|byte| **byte == 0).count();
+        let is_over = here.is_empty() || zeros < here.len();
+        log.consume(zeros);
+        if is_over {
+            return Ok(());
+        }
+    }
 }
 
 #[cfg(test)]
@@ -100,6 +114,20 @@ mod tests {
         check("127.64.0.1 - -\nGET /\n", None);
         cut(&path);
         assert_eq!(addresses(&path), None);
+    }
+
+    #[test]
+    fn addresses_are_those_since_it_was_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        let mut log = File::create(&path).unwrap();
+        log.write_all(b"127.64.0.1 - -\n127.64.0.2 - -\n").unwrap();
+        assert_eq!(addresses(&path), Some(2));
+        // This one does not append: it goes on where it was, behind a hole.
+        cut(&path);
+        assert_eq!(addresses(&path), None);
+        log.write_all(b"127.64.0.3 - -\n").unwrap();
+        assert_eq!(addresses(&path), Some(1));
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use model::distribution::zigzag::{put, take};
+
 /// What it begins with, and the bytes before its counts.
 const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 const HEADER: usize = 40;
-/// The most bytes that a number takes.
-const NUMBER: usize = 9;
 /// No histogram has so many buckets.
 pub(super) const INDEX_MAX: i64 = 1 << 32;
 
@@ -92,34 +92,4 @@ pub(super) fn write(head: &[u8], counts: &Counts) -> String {
     bytes.extend(head);
     bytes.extend(numbers);
     BASE64.encode(bytes)
-}
-
-/// Writes one number: zig-zag, then seven bits a byte; the ninth byte has eight.
-fn put(number: i64, bytes: &mut Vec<u8>) {
-    let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
-    for _ in 1..NUMBER {
-        let [low, ..] = rest.to_le_bytes();
-        rest >>= 7;
-        if rest == 0 {
-            return bytes.push(low & 0x7f);
-        }
-        bytes.push(low | 0x80);
-    }
-    bytes.push(rest.to_le_bytes()[0]);
-}
-
-/// Takes one number off the front.
-fn take(bytes: &mut &[u8]) -> Option<i64> {
-    let mut zigzag = 0_u64;
-    for at in 0..NUMBER {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        let is_last = at + 1 == NUMBER;
-        let bits = if is_last { byte } else { byte & 0x7f };
-        zigzag |= u64::from(bits) << (7 * at);
-        if is_last || byte < 0x80 {
-            break;
-        }
-    }
-    Some((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
 }

@@ -37,12 +37,44 @@ fn learn(model: &mut Model, bit: bool) {
     *model = (seen + 1).min(SEEN_MAX) << 16 | (zero ^ 0x8000);
 }
 
-/// What writes bits, or reads them: then it returns what it read, and not what it was given.
+/// What writes bits, or reads them: then it returns what it read, and not what it was given. Both
+/// narrow their range alike, and go on by a byte at the same bits.
 pub(super) trait Coder {
+    fn range(&mut self) -> &mut u32;
+
+    /// Goes on by a byte.
+    fn shift(&mut self);
+
+    /// Takes what lies from `bound` on for a one, and what lies below it for a zero; returns which
+    /// it was.
+    fn side(&mut self, bound: u32, bit: bool) -> bool;
+
     /// A bit that `model` tells something of.
-    fn bit(&mut self, model: &mut Model, bit: bool) -> bool;
+    fn bit(&mut self, model: &mut Model, bit: bool) -> bool {
+        let range = *self.range();
+        let bound = (range >> 16) * zero_of(*model);
+        let bit = self.side(bound, bit);
+        *self.range() = if bit { range - bound } else { bound };
+        learn(model, bit);
+        self.grow();
+        bit
+    }
+
     /// A bit that nobody knows anything of.
-    fn plain(&mut self, bit: bool) -> bool;
+    fn plain(&mut self, bit: bool) -> bool {
+        let half = *self.range() >> 1;
+        let bit = self.side(half, bit);
+        *self.range() = half;
+        self.grow();
+        bit
+    }
+
+    fn grow(&mut self) {
+        while *self.range() < TOP {
+            *self.range() <<= 8;
+            self.shift();
+        }
+    }
 }
 
 /// Writes bits.
@@ -79,6 +111,12 @@ impl Encoder {
         }
         self.bytes
     }
+}
+
+impl Coder for Encoder {
+    fn range(&mut self) -> &mut u32 {
+        &mut self.range
+    }
 
     fn shift(&mut self) {
         let [_, _, _, _, carry, ..] = self.low.to_le_bytes();
@@ -95,34 +133,10 @@ impl Encoder {
         self.low = (self.low & 0x00ff_ffff) << 8;
     }
 
-    fn grow(&mut self) {
-        while self.range < TOP {
-            self.range <<= 8;
-            self.shift();
-        }
-    }
-}
-
-impl Coder for Encoder {
-    fn bit(&mut self, model: &mut Model, bit: bool) -> bool {
-        let bound = (self.range >> 16) * zero_of(*model);
+    fn side(&mut self, bound: u32, bit: bool) -> bool {
         if bit {
             self.low += u64::from(bound);
-            self.range -= bound;
-        } else {
-            self.range = bound;
         }
-        learn(model, bit);
-        self.grow();
-        bit
-    }
-
-    fn plain(&mut self, bit: bool) -> bool {
-        self.range >>= 1;
-        if bit {
-            self.low += u64::from(self.range);
-        }
-        self.grow();
         bit
     }
 }
@@ -145,7 +159,7 @@ impl<'a> Decoder<'a> {
             is_over: false,
         };
         for _ in 0..5 {
-            decoder.take();
+            decoder.shift();
         }
         decoder
     }
@@ -154,43 +168,24 @@ impl<'a> Decoder<'a> {
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
+}
 
-    fn take(&mut self) {
+impl Coder for Decoder<'_> {
+    fn range(&mut self) -> &mut u32 {
+        &mut self.range
+    }
+
+    fn shift(&mut self) {
         let byte = self.rest.next();
         self.is_over |= byte.is_none();
         self.code = self.code << 8 | u32::from(byte.unwrap_or(0));
     }
 
-    fn grow(&mut self) {
-        while self.range < TOP {
-            self.range <<= 8;
-            self.take();
-        }
-    }
-}
-
-impl Coder for Decoder<'_> {
-    fn bit(&mut self, model: &mut Model, _: bool) -> bool {
-        let bound = (self.range >> 16) * zero_of(*model);
+    fn side(&mut self, bound: u32, _: bool) -> bool {
         let bit = self.code >= bound;
         if bit {
             self.code -= bound;
-            self.range -= bound;
-        } else {
-            self.range = bound;
         }
-        learn(model, bit);
-        self.grow();
-        bit
-    }
-
-    fn plain(&mut self, _: bool) -> bool {
-        self.range >>= 1;
-        let bit = self.code >= self.range;
-        if bit {
-            self.code -= self.range;
-        }
-        self.grow();
         bit
     }
 }

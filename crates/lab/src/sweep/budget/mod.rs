@@ -8,7 +8,9 @@ mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::experiment::{Counts, OneOrMany, RELOAD_WINDOW_MIN, RateText, Restart, ServerVariant};
+use model::experiment::{
+    Counts, LeftOut, OneOrMany, RELOAD_WINDOW_MIN, RateText, Restart, ServerVariant, Why,
+};
 use model::plan::Protocol;
 use model::{Experiment, ExperimentFile, Span};
 use verdict::words;
@@ -153,6 +155,8 @@ pub struct Scaled {
     pub experiment: Experiment,
     /// What was changed, a sentence each.
     pub said: Vec<String>,
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
     /// Whether it fits; if not, this is its smallest form.
     pub fits: bool,
 }
@@ -178,29 +182,32 @@ pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: S
     };
     let least_rounds =
         |candidate: &Experiment| rounds_needed(comparisons(candidate, &present_of(candidate)));
-    let (mut current, mut said) = leave_out(experiment, &labels, &|candidate| {
-        fits(&smallest(candidate, least_rounds(candidate)))
-    });
+    let mut said = Vec::new();
+    let mut left_out = Vec::new();
+    let mut note = |before: &Experiment, after: &Experiment, priority: Option<u32>| {
+        let time = budget;
+        let why = Why::Budget { time, priority };
+        left_out.extend(super::left_out(before, after, why));
+    };
+    let mut current = experiment.clone();
+    while !fits(&smallest(&current, least_rounds(&current))) {
+        let Some((fewer, priority)) = without_the_least(&current, &labels) else {
+            break;
+        };
+        said.push(tell_names(&current, &fewer, &labels, priority));
+        note(&current, &fewer, Some(priority));
+        current = fewer;
+    }
     if !fits(&current) {
-        current = thin_points(&current, &fits);
+        let fewer = thin_points(&current, &fits);
+        note(&current, &fewer, None);
+        current = fewer;
         tell_points(experiment, &current, &mut said);
     }
     if !fits(&current) {
-        let (window, warmup) = (current.duration(), current.warmup());
-        let ramp = current.users().ramp();
-        current = shorten(&current, &fits);
-        if current.duration() != window {
-            let now = current.duration();
-            said.push(format!("each window lasts {now} instead of {window}"));
-        }
-        if current.warmup() != warmup {
-            let now = current.warmup();
-            said.push(format!("servers warm up for {now} instead of {warmup}"));
-        }
-        if current.users().ramp() != ramp {
-            let now = current.users().ramp();
-            said.push(format!("users begin within {now} instead of {ramp}"));
-        }
+        let shorter = shorten(&current, &fits);
+        tell_times(&current, &shorter, &mut said);
+        current = shorter;
     }
     let least = least_rounds(&current);
     if !fits(&current) && current.rounds() > least {
@@ -216,50 +223,41 @@ pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: S
         fits: fits(&current),
         experiment: current,
         said,
+        left_out,
     }
 }
 
-/// Leaves out servers and workloads, those of the largest number first and of these the last of the
-/// file first, until what is left can be made to fit, or all of it has priority 1. Says whom.
-fn leave_out(
-    experiment: &Experiment,
+/// The sentence that tells which of the servers that are present, and which workloads, are in
+/// `before` alone.
+fn tell_names(
+    before: &Experiment,
+    after: &Experiment,
     present: &BTreeSet<&str>,
-    can_fit: &dyn Fn(&Experiment) -> bool,
-) -> (Experiment, Vec<String>) {
-    let mut current = experiment.clone();
-    let mut said = Vec::new();
-    while !can_fit(&current) {
-        let Some((fewer, priority)) = without_the_least(&current, present) else {
-            break;
+    priority: u32,
+) -> String {
+    let names = |experiment: &Experiment| -> BTreeSet<String> {
+        let servers = experiment.servers().iter();
+        let servers = servers.filter(|server| present.contains(server.label.as_str()));
+        // Who is asked in a protocol of a workload's own comes and goes with who is not.
+        let is_told = |server: &&ServerVariant| {
+            let mut others = experiment.servers().iter();
+            let alike =
+                |other: &ServerVariant| other.name == server.name && !experiment.is_own(other);
+            !experiment.is_own(server) || !others.any(alike)
         };
-        let names = |experiment: &Experiment| -> BTreeSet<String> {
-            let servers = experiment.servers().iter();
-            let servers = servers.filter(|server| present.contains(server.label.as_str()));
-            // Who is asked in a protocol of a workload's own comes and goes with who is not.
-            let is_told = |server: &&ServerVariant| {
-                let mut others = experiment.servers().iter();
-                let alike =
-                    |other: &ServerVariant| other.name == server.name && !experiment.is_own(other);
-                !experiment.is_own(server) || !others.any(alike)
-            };
-            let servers = servers.filter(is_told);
-            let workloads = experiment.workloads().iter().map(|one| one.name.clone());
-            servers
-                .map(|one| one.label.clone())
-                .chain(workloads)
-                .collect()
-        };
-        let gone: Vec<String> = (&names(&current) - &names(&fewer)).into_iter().collect();
-        said.push(format!(
-            "{} left out (priority {priority})",
-            words::list(&gone)
-        ));
-        current = fewer;
-    }
-    (current, said)
+        let servers = servers.filter(is_told);
+        let workloads = experiment.workloads().iter().map(|one| one.name.clone());
+        servers
+            .map(|one| one.label.clone())
+            .chain(workloads)
+            .collect()
+    };
+    let gone: Vec<String> = (&names(before) - &names(after)).into_iter().collect();
+    format!("{} left out (priority {priority})", words::list(&gone))
 }
 
-/// `experiment` without the server or workload that is missed least, and its priority. Servers that
+/// `experiment` without the server or workload that is missed least, and its priority: that of the
+/// largest number, and of these the last of the file; none where all have priority 1. Servers that
 /// are not here cost nothing, and stay as rows.
 fn without_the_least(
     experiment: &Experiment,
@@ -385,6 +383,19 @@ fn tell_points(before: &Experiment, after: &Experiment, said: &mut Vec<String>) 
     ] {
         if left < asked {
             said.push(format!("{left} of {asked} points on the axis of {what}"));
+        }
+    }
+}
+
+fn tell_times(before: &Experiment, after: &Experiment, said: &mut Vec<String>) {
+    let ramp = |of: &Experiment| of.users().ramp();
+    for (what, was, now) in [
+        ("each window lasts", before.duration(), after.duration()),
+        ("servers warm up for", before.warmup(), after.warmup()),
+        ("users begin within", ramp(before), ramp(after)),
+    ] {
+        if now != was {
+            said.push(format!("{what} {now} instead of {was}"));
         }
     }
 }

@@ -1,3 +1,5 @@
+use model::experiment::Part;
+
 use super::super::tests::{AT_ONCE, first_heat};
 use super::*;
 
@@ -230,6 +232,41 @@ fn a_budget_leaves_out_what_has_the_least_priority_only_where_nothing_less_fits(
             "100 KB file left out (priority 2)",
             "apache left out (priority 2)",
         ],
+    );
+}
+
+/// The same as data.
+#[test]
+fn what_a_budget_leaves_out_is_listed() {
+    let big = first_heat(&[
+        "server[1].priority=3",
+        "server[2].priority=2",
+        "workload[1].priority=2",
+        "duration=10s",
+    ]);
+    let present = [0, 1, 2, 3];
+    let smallest = scale(&big, &these(&present), AT_ONCE, Span::from_s(1));
+    let gone = |part: Part, priority: Option<u32>| {
+        let time = Span::from_s(1);
+        let why = Why::Budget { time, priority };
+        LeftOut { part, why }
+    };
+    let server = |label: &str| Part::Server(label.to_owned());
+    let mut expected = vec![
+        gone(server("nginx"), Some(3)),
+        gone(Part::Workload("100 KB file".to_owned()), Some(2)),
+        gone(server("apache"), Some(2)),
+    ];
+    let left = smallest.experiment.connections();
+    let thinned = big.connections().iter().filter(|one| !left.contains(one));
+    expected.extend(thinned.map(|count| gone(Part::Connections(*count), None)));
+    assert_eq!(smallest.left_out, expected);
+    let larger = scale(&big, &these(&present), AT_ONCE, Span::from_s(200));
+    let is_point = |one: &LeftOut| matches!(one.part, Part::Connections(_));
+    assert!(
+        larger.left_out.iter().all(is_point),
+        "{:?}",
+        larger.left_out
     );
 }
 

@@ -12,6 +12,7 @@ use lab::pair::Pair;
 use lab::server::{Catalogue, Installed};
 use lab::store::Store;
 use lab::sweep::{self, Cost, Present, Racer, Slot, scale};
+use model::experiment::{LeftOut, Why};
 use model::{Environment, Experiment, Manifest, Span};
 use verdict::words;
 
@@ -25,6 +26,8 @@ pub(super) struct Asked {
     source: Option<Source>,
     stored: Option<(Store, Manifest)>,
     scaled: Vec<String>,
+    /// What was left out to fit the budget or this machine.
+    left_out: Vec<LeftOut>,
     /// What a reader must know besides.
     notes: Vec<String>,
     /// The command line that began it.
@@ -44,6 +47,7 @@ impl Asked {
                 source: Some(source),
                 stored: None,
                 scaled: Vec::new(),
+                left_out: Vec::new(),
                 command: crate::shell::command_line(),
             });
         };
@@ -68,6 +72,7 @@ impl Asked {
             experiment,
             source: None,
             scaled: manifest.scaled.clone(),
+            left_out: Vec::new(),
             notes: manifest.notes.clone(),
             stored: Some((store, manifest)),
             command: crate::shell::command_line(),
@@ -104,6 +109,8 @@ impl Asked {
         if self.stored.is_none() {
             let cores = u32::try_from(cores).unwrap_or(u32::MAX);
             let (fitted, said) = sweep::fit_cores(&self.experiment, cores);
+            let gone = sweep::left_out(&self.experiment, &fitted, Why::Machine);
+            self.left_out.extend(gone);
             self.experiment = fitted;
             self.notes.extend(said);
         }
@@ -131,6 +138,8 @@ impl Asked {
         let Some(rest) = sweep::without_veth(&self.experiment) else {
             return Err(why);
         };
+        let gone = sweep::left_out(&self.experiment, &rest, Why::Machine);
+        self.left_out.extend(gone);
         self.experiment = rest;
         self.notes
             .push(format!("Points over veth are left out: {why}."));
@@ -222,6 +231,7 @@ impl Asked {
         }
         self.experiment = scaled.experiment;
         self.scaled = scaled.said;
+        self.left_out.extend(scaled.left_out);
         Ok(())
     }
 
@@ -247,6 +257,7 @@ impl Asked {
             tool: environment.tool.clone(),
             time: environment::rfc3339(now),
             scaled: self.scaled.clone(),
+            left_out: Some(self.left_out.clone()),
             notes: self.notes.clone(),
             server_cpus: division.server.clone(),
             generator_cpus: division.generator.clone(),

@@ -602,3 +602,21 @@ fn a_request_that_the_server_calls_bad_may_lack_tls() {
     assert!(!fix("503", "http://127.0.0.1:8080/").contains(hint));
     assert!(!fix("400", "https://127.0.0.1:8443/").contains(hint));
 }
+
+/// What was counted is asked, and not the words of the first example, which may be the odd one.
+#[test]
+fn most_answers_say_whether_a_server_calls_requests_bad() {
+    let fix = |example: &str, counts: [(u16, u64); 2]| {
+        let mut trial = closed().remove(0);
+        trial.plan.requests[0].url = "http://127.0.0.1:8080/".to_owned();
+        spoil(&mut trial, Outcome::Status, 600_000, example);
+        trial.record.wrong_statuses = counts.into();
+        let verdict = crate::judge(&trial);
+        let mut findings = verdict.findings.into_iter();
+        let found = findings.find(|finding| finding.rule == "HTTP-02").unwrap();
+        found.fix.join(" ").contains("ask it with https://")
+    };
+    let (bad, busy) = ("status 400 instead of 200", "status 503 instead of 200");
+    assert!(fix(busy, [(400, 599_999), (503, 1)]));
+    assert!(!fix(bad, [(400, 1), (503, 599_999)]));
+}

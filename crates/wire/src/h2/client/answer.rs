@@ -8,6 +8,7 @@ use crate::client::ProtocolError;
 use crate::h1::parse::one_more_coding;
 use crate::h2::Code;
 use crate::h2::hpack::{BadBlock, Bond, Decoder, ENTRIES};
+use crate::message::{Framing, Head, Version};
 
 /// What is read from a head.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -15,6 +16,26 @@ pub(crate) struct Fields {
     pub(crate) status: u16,
     pub(crate) length: Option<u64>,
     pub(crate) coding: Option<Coding>,
+}
+
+impl Fields {
+    /// The head of an answer whose content comes in frames, to a request for the head alone or not.
+    #[inline]
+    pub(crate) fn head<'t>(&self, version: Version, is_head: bool, text: &'t [u8]) -> Head<'t> {
+        let is_bare = is_head || matches!(self.status, 204 | 304);
+        Head {
+            status: self.status,
+            version,
+            framing: match self.length {
+                _ if is_bare => Framing::None,
+                Some(length) => Framing::Length(length),
+                None => Framing::Frames,
+            },
+            coding: self.coding.unwrap_or_default(),
+            keep_alive: true,
+            bytes: text,
+        }
+    }
 }
 
 /// Reads heads, and knows the last one again: servers that never change what they say of a file put

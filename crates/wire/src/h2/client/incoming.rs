@@ -4,7 +4,7 @@ use super::{Block, Connection, OUT_LIMIT, Shared, Table, WINDOW_LARGEST, WINDOW_
 use crate::client::{Broken, ProtocolError, Sink, StreamId, own_part};
 use crate::h2::frame::{self, Code, FrameHead, flag, kind};
 use crate::h2::reader::{Piece, Reader};
-use crate::message::{Framing, Head, Version};
+use crate::message::Version;
 
 /// A final answer comes after at most so many interim ones.
 const INTERIM: u32 = 32;
@@ -193,21 +193,8 @@ impl Connection {
             _ => {}
         }
         slot.has_head = true;
-        let is_bare = slot.is_head || matches!(fields.status, 204 | 304);
-        slot.length = fields.length.filter(|_| !is_bare);
-        let framing = match slot.length {
-            _ if is_bare => Framing::None,
-            Some(length) => Framing::Length(length),
-            None => Framing::Frames,
-        };
-        let told = Head {
-            status: fields.status,
-            version: Version::Http2,
-            framing,
-            coding: fields.coding.unwrap_or_default(),
-            keep_alive: true,
-            bytes: &shared.text,
-        };
+        let told = fields.head(Version::Http2, slot.is_head, &shared.text);
+        slot.length = told.framing.length();
         sink.head(stream(place), &told);
         if is_end {
             return self.complete(place, sink);

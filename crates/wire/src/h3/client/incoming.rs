@@ -8,7 +8,7 @@ use crate::client::{Broken, ProtocolError, Sink, StreamId, own_part};
 use crate::h3::Code;
 use crate::h3::frame::{self, Piece, Stop, check_settings, number};
 use crate::h3::one_way::{OneWay, begin_control};
-use crate::message::{Framing, Head, Version};
+use crate::message::Version;
 
 /// Interim answers before the final one.
 const INTERIM: u32 = 16;
@@ -215,21 +215,8 @@ impl Connection {
             _ => {}
         }
         slot.has_head = true;
-        let is_bare = slot.is_head || matches!(fields.status, 204 | 304);
-        slot.length = fields.length.filter(|_| !is_bare);
-        let framing = match slot.length {
-            _ if is_bare => Framing::None,
-            Some(length) => Framing::Length(length),
-            None => Framing::Frames,
-        };
-        let told = Head {
-            status: fields.status,
-            version: Version::Http3,
-            framing,
-            coding: fields.coding.unwrap_or_default(),
-            keep_alive: true,
-            bytes: &shared.text,
-        };
+        let told = fields.head(Version::Http3, slot.is_head, &shared.text);
+        slot.length = told.framing.length();
         sink.head(stream(place), &told);
         Ok(())
     }
