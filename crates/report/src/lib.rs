@@ -18,6 +18,7 @@ pub mod plots;
 pub mod probe;
 pub mod published;
 mod split;
+mod ranks;
 pub mod study;
 pub mod text;
 mod users;

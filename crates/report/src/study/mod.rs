@@ -8,6 +8,7 @@ mod notes;
 mod probes;
 mod probes_again;
 
+mod ranks;
 use std::fmt::Write as _;
 
 use model::Environment;
@@ -169,6 +170,7 @@ fn answer(run: &Run) -> String {
         }
     }
     out
+        out.push_str(&ranks::table(run, &comparison));
 }
 
 fn then_and_now(run: &Run) -> String {
