@@ -3,6 +3,7 @@
 
 mod again;
 mod charts;
+mod errors;
 mod knee;
 mod notes;
 mod probes;
@@ -65,6 +66,7 @@ pub fn study(
     page.push_str(&answer(run));
     let drawings = draw(&mut page, name, &charts::two(run));
     page.push_str(&knee::section(run));
+    page.push_str(&errors::section(run));
     page.push_str(&then_and_now(run));
     let said = " Trials have their numbers in the record.";
     page.push_str(&asked_table(&answers(run), said));
