@@ -103,6 +103,7 @@ fn a_rate_that_changes_shows_what_was_asked_for_what_waits_and_what_is_lost() {
     assert_eq!(lost.id, "lost-1");
     let when = "stands where it was given up";
     assert!(lost.caption.contains(when), "{}", lost.caption);
+    check_halves(&lost);
     let time = time::plot(&subject(&run)).remove(0);
     let asked_for = time.series.last().unwrap();
     assert_eq!(asked_for.name, "asked for");
@@ -111,6 +112,33 @@ fn a_rate_that_changes_shows_what_was_asked_for_what_waits_and_what_is_lost() {
             .points
             .iter()
             .all(|point| (point.y - 200.0).abs() < 1e-9)
+    );
+}
+
+/// What failed and what was never sent are lines of their own, of two rounds.
+fn check_halves(lost: &Chart) {
+    let parts: Vec<(Option<&str>, bool)> = lost
+        .series
+        .iter()
+        .map(|one| (one.part.as_deref(), one.light))
+        .collect();
+    let [failed, never_sent] = ["failed, round ", "never sent, round "].map(|half| {
+        let of_it = parts
+            .iter()
+            .filter(|(part, _)| part.unwrap().starts_with(half));
+        of_it.map(|(_, light)| *light).collect::<Vec<_>>()
+    });
+    assert_eq!((failed, never_sent), (vec![false; 2], vec![true; 2]));
+    let highest = |light: bool| {
+        let series = lost.series.iter().filter(|one| one.light == light);
+        let values = series.flat_map(|one| &one.points).map(|point| point.y);
+        values.fold(0.0, f64::max)
+    };
+    assert!(highest(false) < 0.5 && highest(true) > 0.5, "{lost:?}");
+    let drawn = crate::html::drawing(lost);
+    assert!(
+        drawn.contains(">solid: failed · dotted: never sent</text>"),
+        "{drawn}"
     );
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::escape;
-use super::{drawing, keys, swatch};
+use super::{drawing, halves, keys, swatch};
 use crate::chart::scale::index;
 use crate::chart::{Chart, Series};
 
@@ -44,7 +44,9 @@ pub(in super::super) fn file(chart: &Chart) -> String {
     let lines = legend.len().div_ceil(columns);
     let (drawn, drawn_height) = drawing::svg(&thin, drawing::ALONE);
     let width = drawing::ALONE.width();
-    let height = drawn_height + index(lines) * LINE + 8.0;
+    let halves = halves(chart);
+    let lines_of_all = lines + usize::from(halves.is_some());
+    let height = drawn_height + index(lines_of_all) * LINE + 8.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
@@ -71,3 +73,11 @@ pub(in super::super) fn file(chart: &Chart) -> String {
     }
     svg + "\n</svg>\n"
 }
+    if let Some(said) = halves {
+        let y = drawn_height + index(lines) * LINE + 10.0;
+        let _ = write!(
+            svg,
+            "\n<text class=\"name\" x=\"8\" y=\"{y}\">{}</text>",
+            escape(&said)
+        );
+    }

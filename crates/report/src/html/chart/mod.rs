@@ -94,21 +94,8 @@ fn legend(chart: &Chart) -> String {
             swatch(series)
         );
     }
-    let halves: Vec<&Series> = chart.series.iter().filter(|series| series.light).collect();
-    if let Some(light) = halves.first()
-        && let Some(dark) = chart
-            .series
-            .iter()
-            .find(|series| !series.light && series.name == light.name)
-        && let (paleness, Some(light), Some(dark)) = (how_light(light), &light.part, &dark.part)
-    {
-        let _ = write!(
-            html,
-            "<li class=\"halves\">solid: {} · {}: {}</li>",
-            escape(dark),
-            paleness,
-            escape(light)
-        );
+    if let Some(said) = halves(chart) {
+        let _ = write!(html, "<li class=\"halves\">{}</li>", escape(&said));
     }
     if panels::names(chart).is_some() {
         html.push_str("<li class=\"halves\">grey: all others</li>");
@@ -118,6 +105,21 @@ fn legend(chart: &Chart) -> String {
 }
 
 /// What the legend explains: all series, or those that are in each panel, where panels name theirs.
+/// What tells the halves of pairs apart, where there are some: `solid: user · pale: system`.
+fn halves(chart: &Chart) -> Option<String> {
+    let light = chart.series.iter().find(|series| series.light)?;
+    let mut dark = chart.series.iter();
+    let dark = dark.find(|series| !series.light && series.name == light.name)?;
+    let (of_light, of_dark) = (half(light.part.as_ref()?), half(dark.part.as_ref()?));
+    let paleness = how_light(light);
+    Some(format!("solid: {of_dark} · {paleness}: {of_light}"))
+}
+
+/// Which half a part is, without its round: `failed` of `failed, round 3`.
+fn half(part: &str) -> &str {
+    part.split(", ").next().unwrap_or(part)
+}
+
 fn keys(chart: &Chart) -> Vec<&Series> {
     let mut keys = chart.legend();
     if panels::names(chart).is_some() {
