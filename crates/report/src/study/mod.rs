@@ -8,8 +8,8 @@ mod knee;
 mod notes;
 mod probes;
 mod probes_again;
-
 mod ranks;
+
 use std::fmt::Write as _;
 
 use model::Environment;
@@ -64,7 +64,7 @@ pub fn study(
     page.push_str(MADE);
     page.push_str(&how(run, record));
     page.push_str(&answer(run));
-    let drawings = draw(&mut page, name, &charts::two(run));
+    let drawings = draw(&mut page, name, &charts::chosen(run));
     page.push_str(&knee::section(run));
     page.push_str(&errors::section(run));
     page.push_str(&then_and_now(run));
@@ -170,9 +170,9 @@ fn answer(run: &Run) -> String {
         for sentence in said.chain(comparison.cost()).chain(spoilt) {
             let _ = writeln!(out, "- {}", text(&sentence));
         }
+        out.push_str(&ranks::table(run, &comparison));
     }
     out
-        out.push_str(&ranks::table(run, &comparison));
 }
 
 fn then_and_now(run: &Run) -> String {

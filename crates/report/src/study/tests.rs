@@ -59,7 +59,7 @@ It said nginx is fast. It is: {{rate | server = nginx | workload = seven-bytes
 #[test]
 fn a_study_of_one_workload_along_an_axis_has_its_curves_drawn() {
     let titles = |run: &Run| {
-        let charts = charts::two(run).into_iter();
+        let charts = charts::chosen(run).into_iter();
         charts.map(|chart| chart.title).collect::<Vec<_>>()
     };
     let mut run = run();
@@ -96,7 +96,7 @@ fn a_study_of_a_crowd_has_what_was_lost_drawn() {
     let ids = |trials: &[model::Trial]| {
         let mut run = Run::default();
         trials.iter().for_each(|trial| run.add(trial));
-        let charts = charts::two(&run).into_iter();
+        let charts = charts::chosen(&run).into_iter();
         charts.map(|chart| chart.id).collect::<Vec<_>>()
     };
     let whole = ids(&trials);
@@ -478,7 +478,7 @@ fn a_workload_in_a_protocol_of_its_own_is_one_of_the_study_like_others() {
     assert_eq!(of("seven-bytes"), names("nginx", "lighttpd"));
     assert_eq!(of("tls"), names("nginx http1-tls", "lighttpd http1-tls"));
     // Over all workloads a server is one, and has a mark in each.
-    for chart in charts::two(&run) {
+    for chart in charts::chosen(&run) {
         let series = chart.series.iter().map(|one| one.name.as_str());
         assert_eq!(series.collect::<Vec<_>>(), ["nginx", "lighttpd"]);
     }

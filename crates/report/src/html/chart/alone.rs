@@ -32,7 +32,9 @@ text.y{text-anchor:end}text.x{text-anchor:middle}text.name{fill:var(--soft)}\
 .other{stroke:var(--muted);opacity:.3}.other.line{stroke-width:1}\
 .mark{fill:var(--c);stroke:var(--paper);stroke-width:.8}\
 .bar{fill:var(--c)}.bar.light{opacity:.4}\
-.bar.struck{fill:none;stroke:var(--c);stroke-dasharray:2 2}.cursor{visibility:hidden}";
+.bar.struck{fill:none;stroke:var(--c);stroke-dasharray:2 2}\
+.whisker{stroke:#1d1f21;stroke-width:1.6;fill:none}\
+.shade{fill:var(--muted);opacity:.16}.cursor{visibility:hidden}";
 
 /// The file.
 pub(in super::super) fn file(chart: &Chart) -> String {
@@ -71,8 +73,6 @@ pub(in super::super) fn file(chart: &Chart) -> String {
             escape(&series.name)
         );
     }
-    svg + "\n</svg>\n"
-}
     if let Some(said) = halves {
         let y = drawn_height + index(lines) * LINE + 10.0;
         let _ = write!(
@@ -81,3 +81,5 @@ pub(in super::super) fn file(chart: &Chart) -> String {
             escape(&said)
         );
     }
+    svg + "\n</svg>\n"
+}

@@ -2,6 +2,7 @@
 //! and the numbers.
 
 mod alone;
+mod bars;
 mod drawing;
 mod numbers;
 mod panels;
@@ -104,7 +105,6 @@ fn legend(chart: &Chart) -> String {
     html
 }
 
-/// What the legend explains: all series, or those that are in each panel, where panels name theirs.
 /// What tells the halves of pairs apart, where there are some: `solid: user · pale: system`.
 fn halves(chart: &Chart) -> Option<String> {
     let light = chart.series.iter().find(|series| series.light)?;
@@ -120,12 +120,19 @@ fn half(part: &str) -> &str {
     part.split(", ").next().unwrap_or(part)
 }
 
+/// What the legend explains: all series, or those that are in each panel, where panels name theirs.
 fn keys(chart: &Chart) -> Vec<&Series> {
     let mut keys = chart.legend();
     if panels::names(chart).is_some() {
         keys.retain(|series| !panels::is_own(series));
     }
     keys
+}
+
+/// The series that have values: what is shaded has none.
+fn told(chart: &Chart) -> impl Iterator<Item = &Series> {
+    let series = chart.series.iter();
+    series.filter(|series| series.kind != Kind::Shade)
 }
 
 /// What makes the light half of a pair light.
@@ -137,6 +144,7 @@ const fn how_light(series: &Series) -> &'static str {
         | Kind::Marks
         | Kind::Reference
         | Kind::Scatter
+        | Kind::Shade
         | Kind::Sum { .. }
         | Kind::Trace => "dotted",
     }
@@ -146,7 +154,7 @@ const fn how_light(series: &Series) -> &'static str {
 fn swatch(series: &Series) -> String {
     let symbol = match series.kind {
         Kind::Bar { .. } | Kind::Sum { .. } => Some("M0 0H10V10H0Z"),
-        Kind::Curve | Kind::Reference | Kind::Trace => None,
+        Kind::Curve | Kind::Reference | Kind::Shade | Kind::Trace => None,
         // Single points are round, whosoever they are.
         Kind::Scatter => Some(look::symbol(0)),
         Kind::Line | Kind::Marks => Some(look::symbol(series.look)),
@@ -157,11 +165,14 @@ fn swatch(series: &Series) -> String {
     );
     let is_joined = !matches!(
         series.kind,
-        Kind::Bar { .. } | Kind::Marks | Kind::Scatter | Kind::Sum { .. }
+        Kind::Bar { .. } | Kind::Marks | Kind::Scatter | Kind::Shade | Kind::Sum { .. }
     );
     if is_joined {
         let dash = dash(series);
         let _ = write!(svg, "<path class=\"line\"{dash} d=\"M1 6H27\"/>");
+    }
+    if series.kind == Kind::Shade {
+        svg.push_str("<path class=\"shade\" d=\"M1 0H27V12H1Z\"/>");
     }
     if let Some(symbol) = symbol {
         let _ = write!(
