@@ -16,6 +16,8 @@ pub(crate) struct InFlight {
     /// is still in flight adds the window's end for each.
     sent_ns: u128,
     ended_ns: u128,
+    /// Those that were in flight through the whole window.
+    through: u64,
 }
 
 impl InFlight {
@@ -28,6 +30,7 @@ impl InFlight {
             end,
             sent_ns: 0,
             ended_ns: 0,
+            through: 0,
         }
     }
 
@@ -51,6 +54,16 @@ impl InFlight {
         self.count = self.count.saturating_sub(1);
         self.sent_at_ns = self.sent_at_ns.saturating_sub(u128::from(sent.as_ns()));
         self.ended_ns += self.within(at);
+    }
+
+    /// One that was sent at `sent` has ended at `at`, before the window or after it.
+    pub(crate) fn end_outside(&mut self, sent: Instant, at: Instant) {
+        self.through += u64::from(sent < self.start && at >= self.end);
+    }
+
+    /// How many were in flight through the whole window.
+    pub(crate) const fn through(&self) -> u64 {
+        self.through
     }
 
     /// One that was sent at `sent` counts as if it had not been.

@@ -284,8 +284,8 @@ connections = 1000
              \"failures\", \"generator\", \"goodput\", \"headroom\", \"kept_alive\", \
              \"log_bytes\", \"log_lines\", \"memory\", \"p50\", \"p99\", \"per_connection\", \
              \"processes\", \"rate\", \"received\", \"recovery\", \"sent\", \"sources_used\", \
-             \"system\", \"threads\", \"user\" or \"write_calls\", not \"hedroom\"; \
-             did you mean 'headroom'?",
+             \"stalled\", \"system\", \"threads\", \"user\" or \"write_calls\", not \
+             \"hedroom\"; did you mean 'headroom'?",
         );
         check(
             "show = \"headroom\"",

@@ -201,13 +201,11 @@ fn add(result: &mut ProbeResult, pass: Pass) {
     for (name, value) in &pass.facts {
         match result.facts.get_mut(name) {
             Some(known) if known != value => {
-                // The first pass's and the last one's: each pass has its own beside its points.
-                let first = known.split(" to ").next().unwrap_or_default();
-                *known = if first == value {
-                    value.clone()
-                } else {
-                    format!("{first} to {value}")
-                };
+                // Each value once: each pass has its own beside its points.
+                if known.split(" or ").all(|other| other != value) {
+                    known.push_str(" or ");
+                    known.push_str(value);
+                }
             }
             Some(_) => {}
             None => {

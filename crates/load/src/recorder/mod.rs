@@ -17,6 +17,7 @@ mod answers;
 mod classes;
 mod intervals;
 mod outages;
+mod outside;
 mod samples;
 mod statuses;
 mod telling;
@@ -331,10 +332,9 @@ impl Recorder {
         if outcome == Outcome::Ok {
             tally.bytes_content += exchange.content;
         }
-        if in_window {
-            self.end_in_window(exchange, outcome, has_passed);
-        } else if let Some(class) = exchange.class.filter(|_| has_passed) {
-            self.classes.pass(class);
+        match in_window {
+            true => self.end_in_window(exchange, outcome, has_passed),
+            false => self.end_outside(exchange, has_passed),
         }
     }
 

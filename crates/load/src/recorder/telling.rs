@@ -53,6 +53,7 @@ impl Recorder {
                 window,
                 batch_time: Some(self.batch_time),
                 outstanding_integral_ns: self.in_flight.integral_ns(),
+                stalled: Some(self.in_flight.through()),
                 age_at_start: self.age_at_start,
                 age_at_end: self.age_at_end,
                 outages: self.outages.finish(start, self.window_end),

@@ -272,6 +272,23 @@ fn ages_at_the_edges_are_those_of_what_was_in_flight_then() {
     assert_eq!(worker.age_at_end, Some(Span::from_ms(100)), "since 2,900");
 }
 
+/// The window is from 1 s to 3 s.
+#[test]
+fn what_was_under_way_through_the_whole_window_is_counted() {
+    let check = |by_due: bool, sent: u64, ended: u64, expected: u64| {
+        let record = record(by_due, &[(sent, ended)]);
+        assert_eq!(record.workers[0].stalled, Some(expected), "{sent} {ended}");
+    };
+    for by_due in [false, true] {
+        check(by_due, 900, 3_100, 1);
+        check(by_due, 900, 3_000, 1);
+        check(by_due, 900, 2_999, 0);
+        check(by_due, 1_000, 3_100, 0);
+        check(by_due, 800, 900, 0);
+        check(by_due, 2_900, 3_100, 0);
+    }
+}
+
 /// Arrivals that are given up together are counted as if each had been.
 #[test]
 fn arrivals_that_are_shed_together_count_as_one_by_one() {

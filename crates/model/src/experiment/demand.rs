@@ -197,6 +197,8 @@ pub enum Shown {
     Sent,
     /// Source addresses that connections came from.
     SourcesUsed,
+    /// Connections that got no answer in the whole window.
+    Stalled,
     /// The part of the server's CPU time that is spent in the kernel.
     System,
     /// The server's threads.
@@ -235,6 +237,7 @@ impl Shown {
         "recovery",
         "sent",
         "sources_used",
+        "stalled",
         "system",
         "threads",
         "user",
@@ -269,6 +272,7 @@ impl Shown {
             Self::Recovery => "time until answers took as before, once the crowd had gone",
             Self::Sent => "bytes sent for a request",
             Self::SourcesUsed => "source addresses that connections came from",
+            Self::Stalled => "connections without an answer in the whole window",
             Self::System => "CPU time in the kernel for a request",
             Self::Threads => "threads of the server",
             Self::User => "CPU time in user code for a request",
@@ -293,6 +297,7 @@ impl Shown {
             | Self::PerConnection
             | Self::Processes
             | Self::SourcesUsed
+            | Self::Stalled
             | Self::Threads
             | Self::WriteCalls => Quantity::Count,
             Self::Rate => Quantity::Rate,

@@ -60,6 +60,11 @@ pub struct Worker {
     /// The same of those in flight when the window ended.
     #[serde(rename = "age_at_end_ns", default)]
     pub age_at_end: Option<Span>,
+    /// Exchanges that were under way through the whole window: sent before it began, and not over
+    /// when it ended. Where a connection has one at a time, it got no answer in the window. None if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled: Option<u64>,
     /// Its share of the plan's connections.
     pub connections: u32,
     /// When none of its connects succeeded, at most the 32 longest of such times in the window.

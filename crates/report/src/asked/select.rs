@@ -162,6 +162,7 @@ fn measure(cell: &Cell<'_>, shown: Shown) -> (Option<Measure>, Claim) {
         Shown::Recovery => cell.recovery(),
         Shown::Sent => spent(|of| of.sent),
         Shown::SourcesUsed => of_load(sources_used),
+        Shown::Stalled => cell.stalled().map(|stalled| stalled.measure),
         Shown::System => resources(|digest| digest.system_us),
         Shown::Threads => spent(|of| of.threads),
         Shown::User => resources(|digest| digest.user_us),
@@ -231,7 +232,8 @@ const fn claim(shown: Shown, load: Claim) -> Claim {
         | Shown::PerConnection
         | Shown::Rate
         | Shown::Recovery
-        | Shown::SourcesUsed => load,
+        | Shown::SourcesUsed
+        | Shown::Stalled => load,
     }
 }
 
@@ -313,7 +315,11 @@ pub(super) fn number_at(cell: &Cell<'_>, shown: Shown) -> Result<(Number, f64), 
     let show = |value: f64| with_unit(shown, value);
     let ends = found.interval.unzip();
     let high = ends.1.filter(|_| !found.is_open_above);
-    let is_at_most = matches!(shown, Shown::Recovery) && cell.recovered_within();
+    let is_at_most = match shown {
+        Shown::Recovery => cell.recovered_within(),
+        Shown::Stalled => cell.stalled().is_some_and(|stalled| stalled.is_at_most),
+        _ => false,
+    };
     let interval = words::interval((ends.0, high), show);
     let status = worth(cell, claim);
     let number = Number {

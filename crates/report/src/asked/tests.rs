@@ -179,6 +179,11 @@ fn connections_and_content_are_numbers_with_trials() {
             "source addresses that connections came from",
         ),
         (
+            "stalled",
+            "0",
+            "connections without an answer in the whole window",
+        ),
+        (
             "kept_alive",
             "87.5 %",
             "share of exchanges that needed no new connection",

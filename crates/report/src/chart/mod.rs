@@ -66,6 +66,8 @@ pub enum Kind {
     Reference,
     /// Points alone: as many as there are.
     Scatter,
+    /// A stretch across, from its first point to its last: all of the height is shaded.
+    Shade,
     /// What the bars of a stack are together: a dot for each measurement, where its top would be.
     Sum {
         /// Which stack.
@@ -190,6 +192,9 @@ impl Chart {
         for series in &self.series {
             for point in &series.points {
                 widen(&mut x, point.x);
+                if series.kind == Kind::Shade {
+                    continue;
+                }
                 widen(&mut y, point.y);
                 if let Some((low, high)) = point.interval {
                     widen(&mut y, low);

@@ -28,6 +28,7 @@ use super::recovered::Recovered;
 use super::resources::{Resources, generator_us};
 use super::sources::{Sources, sources};
 use super::stages::InStage;
+use super::stalled::Stalled;
 use super::steps::{Step, over_all};
 use super::stretch::{Stretch, stretches};
 use super::time::{Quantiles, Time, quantiles};
@@ -129,6 +130,8 @@ pub struct Digest {
     pub connections_before: Option<u32>,
     /// What became of connections in the window.
     pub connections: ConnectionCounts,
+    /// Connections that got no answer in the whole window, where that is known.
+    pub stalled: Option<Stalled>,
     /// How complete answers were encoded.
     pub codings: Codings,
     /// What was negotiated, where connections have TLS.
@@ -243,6 +246,7 @@ impl Digest {
             resources: Resources::of(trial),
             connections_before: context.and_then(connections_before),
             connections: record.total.connections,
+            stalled: Stalled::of(trial),
             codings: record.codings.clone(),
             tls: record.tls.clone(),
             http2: record.http2.clone(),

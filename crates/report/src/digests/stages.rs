@@ -90,7 +90,7 @@ impl Cell<'_> {
                 stage: stage.stage.clone(),
                 asked: number(|stretch| stretch.scheduled),
                 right: number(|stretch| Some(stretch.rate)),
-                lost: number(|stretch| Some(stretch.lost)),
+                lost: number(|stretch| Some(stretch.failed + stretch.never_sent)),
                 p50_us: number(|stretch| stretch.p50_us),
                 p99_us: number(|stretch| stretch.p99_us),
             }

@@ -2,7 +2,7 @@
 
 use model::distribution::Shape;
 use model::record::Interval;
-use model::{Distribution, Span, Trial};
+use model::{Distribution, Outcome, Span, Trial};
 use verdict::summary::{Reading, read};
 
 use super::digest::QUANTILES;
@@ -20,8 +20,10 @@ pub struct Stretch {
     pub middle_s: f64,
     /// Right answers per second.
     pub rate: f64,
-    /// Requests per second that failed or were never sent.
-    pub lost: f64,
+    /// Requests per second that failed.
+    pub failed: f64,
+    /// Requests per second that were never sent.
+    pub never_sent: f64,
     /// The rate that was asked for, where the plan changes it.
     pub scheduled: Option<f64>,
     /// The median response time of its right answers, in microseconds.
@@ -66,10 +68,8 @@ pub(super) fn stretch(chunk: &[Interval]) -> Option<Stretch> {
     (length > 0.0).then(|| Stretch {
         middle_s: start + length / 2.0,
         rate: per_second(|one| one.tally.right_in_it()),
-        lost: per_second(|one| {
-            let outcomes = &one.tally.outcomes;
-            outcomes.lost()
-        }),
+        failed: per_second(|one| one.tally.outcomes.failures()),
+        never_sent: per_second(|one| one.tally.outcomes[Outcome::Shed]),
         scheduled: scheduled.map(|requests| requests / length),
         p50_us: times.quantile(0.5).map(Span::as_us_f64),
         p99_us: match read(&times, QUANTILES[P99].0) {

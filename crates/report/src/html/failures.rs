@@ -7,8 +7,8 @@ use model::Outcome;
 
 use super::escape;
 use super::table::Table;
-use crate::digests::{Cell, Run};
-use crate::number;
+use crate::digests::{Cell, Run, STALLED};
+use crate::{errors, number};
 
 /// So many lines of error log are shown per server.
 const LINES_MAX: usize = 20;
@@ -45,9 +45,43 @@ pub(super) fn section(run: &Run) -> String {
         html.push_str("<p>A failed exchange is a result about the server unless a rule above says otherwise. It does not count as goodput.</p>\n");
         html.push_str(&table.finish());
     }
+    html.push_str(&at_each_point(run));
     html.push_str(&checked(run));
     html.push_str(&logs(run));
     html
+}
+
+/// Failed requests and stalled connections of each point.
+fn at_each_point(run: &Run) -> String {
+    let columns = [
+        "server",
+        "#at",
+        "#failed or never sent",
+        "#of all",
+        "#stalled connections",
+    ];
+    let mut table = Table::new("Errors and stalled connections at each point", &columns);
+    for workload in run.workloads() {
+        table.group(&escape(&workload));
+        for cell in run.cells(&workload) {
+            let row = errors::row(&cell);
+            let (text, most) = &row.stalled;
+            let most = most.as_ref();
+            let most = most.map(|most| format!(" <small>{most}</small>"));
+            table
+                .row()
+                .head(&escape(cell.server()))
+                .number(&escape(&cell.place().text()))
+                .number(&row.lost)
+                .number(&escape(&row.share))
+                .number(&(escape(text) + &most.unwrap_or_default()));
+        }
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    let said = escape(STALLED);
+    format!("{}<p class=\"note\">{said}</p>\n", table.finish())
 }
 
 /// What was checked of each answer, by workload where that differs.

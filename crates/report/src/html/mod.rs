@@ -22,6 +22,7 @@ mod path;
 mod phases;
 mod probe;
 mod published;
+mod ranks;
 mod resources;
 mod results;
 mod scaling;

@@ -9,7 +9,7 @@ use super::frame::{self, ASSETS, Assets, Section};
 use super::table::Table;
 use super::{escape, setting};
 use crate::number::{self, Unit, plural};
-use crate::probe::{HOW, Operation, Side, answer, asked, chart, operations};
+use crate::probe::{HOW, Operation, Side, answer, asked, chart, of_each_pass, operations};
 use crate::published::WARNING;
 
 /// The page: results of one machine, or of two laid over each other.
@@ -342,7 +342,7 @@ fn facts(result: &ProbeResult) -> String {
                 html,
                 "<div><dt>{}</dt><dd>{}</dd></div>",
                 escape(name),
-                escape(value)
+                escape(&of_each_pass(result, name, value))
             );
         }
         html.push_str("</dl>\n");

@@ -12,7 +12,7 @@ use super::{
     users, verdicts,
 };
 use crate::chart::Scale;
-use crate::digests::{Cell, QUANTILES, Run};
+use crate::digests::{Cell, Digest, QUANTILES, Run};
 use crate::number::{self, Unit, plain};
 use crate::plots::{PLOTS, Subject};
 
@@ -117,6 +117,7 @@ fn best(cells: &[Cell<'_>]) -> String {
         "precision",
         "#at",
         "#CPU per request (user + system)",
+        "#generator's CPU per request (user + system)",
         "#p50",
         "#p99",
         "#memory",
@@ -147,6 +148,7 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
         "precision",
         "#p99",
         "#CPU per request (user + system)",
+        "#generator's CPU per request (user + system)",
         "#right answers",
         "#memory",
     ];
@@ -182,6 +184,8 @@ fn at_each_rate(cells: &[Cell<'_>]) -> String {
             .cell(&or_none(first.as_ref().map(precision)))
             .number(&response(cell, P99))
             .number(&cost(cell))
+            .number(&cost_of_generator(cell))
+            .number(&cost_of_generator(cell))
             .number(&show(Unit::PerSecond, cell.rate()))
             .number(&memory(cell));
         if with_recovery {
@@ -312,17 +316,43 @@ fn precision(rate: &Measure) -> String {
     )
 }
 
-/// CPU time per request, and its two halves where they could be read.
+/// CPU time of the server per request, and its two halves where they could be read.
 fn cost(cell: &Cell<'_>) -> String {
-    let Some(all) = cell.value(Claim::Resources, |digest| digest.cpu_us) else {
+    split(
+        cell,
+        |digest| digest.cpu_us,
+        |digest| Some(digest.user_us? / (digest.user_us? + digest.system_us?)),
+    )
+}
+
+/// The same of the generator.
+fn cost_of_generator(cell: &Cell<'_>) -> String {
+    split(
+        cell,
+        |digest| digest.generator_us,
+        |digest| {
+            let (user, system) = (
+                digest.resources.generator_user_us?,
+                digest.resources.generator_system_us?,
+            );
+            Some(user / (user + system))
+        },
+    )
+}
+
+/// A CPU time, and its two halves where it is known what share of it is user time.
+fn split(
+    cell: &Cell<'_>,
+    all: fn(&Digest) -> Option<f64>,
+    share: fn(&Digest) -> Option<f64>,
+) -> String {
+    let Some(all) = cell.value(Claim::Resources, all) else {
         return none();
     };
     let show = |us: f64| standing(&Unit::Microseconds.show(us), all.standing);
     let shown = show(all.median);
     // Medians of two parts do not add up to the median of the whole: the usual share of it does.
-    let user = cell.value(Claim::Resources, |digest| {
-        Some(digest.user_us? / (digest.user_us? + digest.system_us?))
-    });
+    let user = cell.value(Claim::Resources, share);
     match user.map(|share| share.median * all.median) {
         Some(user) => {
             let (user, system) = (show(user), show(all.median - user));
@@ -370,6 +400,7 @@ fn row(table: &mut Table, best: &Best<'_>) {
         .cell(&precision(&best.rate))
         .number(&stacked(&cell.place().text()))
         .number(&cost(cell))
+        .number(&cost_of_generator(cell))
         .number(&response(cell, P50))
         .number(&response(cell, P99))
         .number(&memory(cell))

@@ -7,8 +7,8 @@ use model::point::Values;
 use model::{Claim, Severity, Status};
 
 use super::answer::{HOW_TO_READ, answer, picture};
-use super::escape;
 use super::table::Table;
+use super::{escape, ranks};
 use crate::digests::{Across, Cell, Heard, Run, is_loud, per_second};
 use crate::number::{self, plural};
 
@@ -33,6 +33,7 @@ pub(super) fn section(run: &Run) -> String {
         let picture = picture(&comparison, &run.cells(&comparison.workload));
         has_picture |= picture.is_some();
         html.extend(picture);
+        html.push_str(&ranks::table(run, &comparison));
     }
     if has_picture {
         html.push_str(HOW_TO_READ);

@@ -1,6 +1,7 @@
 //! The charts of a report: one file each, one table. Each makes its charts for one workload of a
 //! run, or none where the trials do not hold what it needs.
 
+mod bars;
 mod cost;
 mod crowd;
 mod earlier;
@@ -31,8 +32,9 @@ pub struct Subject<'a> {
 }
 
 /// All charts, in the order in which a reader meets them.
-pub const PLOTS: [fn(&Subject<'_>) -> Vec<Chart>; 9] = [
+pub const PLOTS: [fn(&Subject<'_>) -> Vec<Chart>; 10] = [
     rate::plot,
+    bars::plot,
     cost::plot,
     tail::plot,
     spectrum::plot,
@@ -138,16 +140,17 @@ fn how_to_read(cells: &[Cell<'_>], lines: &[Series]) -> String {
         .iter()
         .any(|line| line.points.iter().any(|point| point.interval.is_some()))
     {
-        let is_joined = lines.iter().any(|line| line.kind != Kind::Marks);
-        let (median, interval) = if is_joined {
-            ("line", "band")
-        } else {
-            ("mark", "stroke")
+        let (median, interval) = match lines.first().map(|line| line.kind) {
+            Some(Kind::Bar { .. }) => ("bar", "stroke"),
+            _ if lines.iter().all(|line| line.kind == Kind::Marks) => ("mark", "stroke"),
+            _ => ("line", "band"),
         };
         format!("Each dot is a round, the {median} their median, the {interval} its 95 % interval.")
     } else {
-        "Each dot is a round, the line their median; fewer than 6 rounds give no interval."
-            .to_owned()
+        let median = if has_bars(lines) { "bar" } else { "line" };
+        format!(
+            "Each dot is a round, the {median} their median; fewer than 6 rounds give no interval."
+        )
     };
     let any = |standing: Standing| {
         lines
@@ -165,9 +168,17 @@ fn how_to_read(cells: &[Cell<'_>], lines: &[Series]) -> String {
         text.push_str(" Where an interval ends in an arrow, nobody knows how far up it goes.");
     }
     if any(Standing::Struck) {
-        text.push_str(" A cross marks an invalid number; no line joins it.");
+        text.push_str(match has_bars(lines) {
+            true => " A bar of dashes is an invalid number, a cross a round that does not count.",
+            false => " A cross marks an invalid number; no line joins it.",
+        });
     }
     text
+}
+
+fn has_bars(lines: &[Series]) -> bool {
+    let mut kinds = lines.iter().map(|line| line.kind);
+    kinds.any(|kind| matches!(kind, Kind::Bar { .. }))
 }
 
 /// The places at which there is something to show, in order; thinned to `most`.

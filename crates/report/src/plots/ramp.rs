@@ -3,10 +3,24 @@
 use super::Subject;
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Kind, Point, Series};
+use crate::digests::Cell;
 use crate::number::Unit;
 
 /// The look that is nobody's colour: that of ink.
 const INK: usize = 7;
+
+/// The stretch in which users begin, to be shaded, and what a caption says of it; none where all
+/// are there from the beginning.
+pub(super) fn shade(cells: &[Cell<'_>]) -> Option<(Series, &'static str)> {
+    let mut rounds = cells.iter().flat_map(|cell| &cell.rounds);
+    let ramp = rounds.find_map(|one| one.ramp)?;
+    let mut series = Series::new("users begin (ramp)", INK, Kind::Shade);
+    series.points = [ramp.first_s, ramp.last_s]
+        .map(|x| Point::new(x, 0.0))
+        .into();
+    let said = " In the shaded stretch users begin; what happens before 0 counts in no number.";
+    Some((series, said))
+}
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
@@ -40,6 +54,10 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
             unit: Unit::Count,
             scale: Scale::Linear,
         },
-        series: vec![line],
+        series: shade(&cells)
+            .map(|(shade, _)| shade)
+            .into_iter()
+            .chain([line])
+            .collect(),
     }]
 }

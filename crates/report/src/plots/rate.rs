@@ -2,7 +2,7 @@
 
 use verdict::analysis::Standing;
 
-use super::{Subject, earlier, how_to_read};
+use super::{Subject, bars, earlier, has_bars, how_to_read};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Dot, Kind, Point, Series};
 use crate::digests::{Across, per_second};
@@ -10,9 +10,12 @@ use crate::number::Unit;
 
 pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let cells = subject.cells();
-    let lines = subject.lines(|cell| cell.rate());
-    let mut caption = how_to_read(&cells, &lines);
     let across = Across::of(&cells);
+    let mut lines = subject.lines(|cell| cell.rate());
+    if let Some(bars) = bars::series(subject, &cells, &across).filter(|_| !lines.is_empty()) {
+        lines = bars;
+    }
+    let mut caption = how_to_read(&cells, &lines);
     let mut series = Vec::new();
     let (ceilings, at_least) = ceilings(subject, &across);
     if !ceilings.is_empty() {
@@ -44,7 +47,9 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
     let (published, said) = earlier::lines(subject, &lines, &series);
     caption.push_str(&said);
     series.extend(published);
-    series.extend(lines);
+    // What bars are held against is drawn over them.
+    let at = if has_bars(&lines) { 0 } else { series.len() };
+    series.splice(at..at, lines);
     vec![Chart {
         id: subject.id("rate"),
         title: format!("Rate {}", across.phrase()),

@@ -103,6 +103,7 @@ fn a_rate_that_changes_shows_what_was_asked_for_what_waits_and_what_is_lost() {
     assert_eq!(lost.id, "lost-1");
     let when = "stands where it was given up";
     assert!(lost.caption.contains(when), "{}", lost.caption);
+    check_halves(&lost);
     let time = time::plot(&subject(&run)).remove(0);
     let asked_for = time.series.last().unwrap();
     assert_eq!(asked_for.name, "asked for");
@@ -111,6 +112,33 @@ fn a_rate_that_changes_shows_what_was_asked_for_what_waits_and_what_is_lost() {
             .points
             .iter()
             .all(|point| (point.y - 200.0).abs() < 1e-9)
+    );
+}
+
+/// What failed and what was never sent are lines of their own, of two rounds.
+fn check_halves(lost: &Chart) {
+    let parts: Vec<(Option<&str>, bool)> = lost
+        .series
+        .iter()
+        .map(|one| (one.part.as_deref(), one.light))
+        .collect();
+    let [failed, never_sent] = ["failed, round ", "never sent, round "].map(|half| {
+        let of_it = parts
+            .iter()
+            .filter(|(part, _)| part.unwrap().starts_with(half));
+        of_it.map(|(_, light)| *light).collect::<Vec<_>>()
+    });
+    assert_eq!((failed, never_sent), (vec![false; 2], vec![true; 2]));
+    let highest = |light: bool| {
+        let series = lost.series.iter().filter(|one| one.light == light);
+        let values = series.flat_map(|one| &one.points).map(|point| point.y);
+        values.fold(0.0, f64::max)
+    };
+    assert!(highest(false) < 0.5 && highest(true) > 0.5, "{lost:?}");
+    let drawn = crate::html::drawing(lost);
+    assert!(
+        drawn.contains(">solid: failed · dotted: never sent</text>"),
+        "{drawn}"
     );
 }
 
@@ -215,7 +243,7 @@ fn servers_that_were_asked_in_several_ways_stand_beside_each_other() {
         places.sort_by(f64::total_cmp);
         places
     };
-    let (ceilings, mut marks): (Vec<&Series>, Vec<&Series>) = chart
+    let (ceilings, mut bars): (Vec<&Series>, Vec<&Series>) = chart
         .series
         .iter()
         .partition(|one| one.kind == Kind::Reference);
@@ -226,10 +254,14 @@ fn servers_that_were_asked_in_several_ways_stand_beside_each_other() {
     let stroke = |ends: &str| format!("ceiling of the generator [{ends}]");
     let expected = [stroke("-0.42, 0.42"), stroke("0.58, 1.42")];
     assert_eq!(strokes.into_iter().collect::<Vec<_>>(), expected);
-    marks.sort_by_key(|one| one.look);
-    let places: Vec<Vec<f64>> = marks.iter().map(|one| across(one)).collect();
-    assert_eq!(places, [[-0.175, 0.825], [0.175, 1.175]]);
-    assert!(marks.iter().all(|one| one.kind == Kind::Marks));
+    bars.sort_by_key(|one| one.look);
+    let places: Vec<Vec<f64>> = bars.iter().map(|one| across(one)).collect();
+    assert_eq!(places, [[0.0, 1.0], [0.0, 1.0]]);
+    check_bars(&chart, &bars, run.rounds() as usize);
+    assert!(
+        bars::plot(&subject(&run)).is_empty(),
+        "the rates are bars already"
+    );
     let costs = cost::plot(&subject(&run)).remove(0);
     assert_eq!(costs.x, chart.x);
     let stacks: BTreeSet<&str> = costs.series.iter().map(|one| one.name.as_str()).collect();
@@ -238,6 +270,72 @@ fn servers_that_were_asked_in_several_ways_stand_beside_each_other() {
     let run = heat(vec!["nginx http1", "nginx http1-tls", "http1-tls"]);
     let chart = rate::plot(&subject(&run)).remove(0);
     assert!(matches!(chart.x.scale, Scale::Category(names) if names.len() == 3));
+}
+
+/// Two servers, each with a bar for both ways: with a dot for each of the rounds, and a stroke.
+fn check_bars(chart: &Chart, bars: &[&Series], rounds: usize) {
+    let stacks: Vec<Kind> = bars.iter().map(|one| one.kind).collect();
+    assert_eq!(stacks, [Kind::Bar { stack: 0 }, Kind::Bar { stack: 1 }]);
+    assert!(
+        bars.iter().all(|one| one.cloud.len() == 2 * rounds),
+        "{bars:?}"
+    );
+    // A dot for each round and a stroke for each interval, on a bar for each point.
+    let drawn = crate::html::drawing(chart);
+    assert_eq!(drawn.matches("<rect class=\"bar\"").count(), 4, "{drawn}");
+    let dots = drawn.split("<path class=\"dots sum\" d=\"").skip(1);
+    let dots: usize = dots
+        .map(|path| path.split('"').next().unwrap().matches("h0").count())
+        .sum();
+    // Those that fall on one pixel are drawn once.
+    assert!((4..=4 * rounds).contains(&dots), "{dots}: {drawn}");
+    assert_eq!(
+        drawn.matches("<path class=\"whisker\"").count(),
+        2,
+        "{drawn}"
+    );
+    assert!(
+        chart
+            .caption
+            .contains("the bar their median, the stroke its 95 % interval")
+    );
+}
+
+/// With two numbers of connections the lines have bars beside them: those of the larger one.
+#[test]
+fn servers_asked_in_several_ways_at_few_connections_have_bars_at_the_most() {
+    let mut trials = Heat {
+        servers: vec![
+            "nginx log off http1",
+            "nginx log off http1-tls",
+            "nginx log on http1",
+            "nginx log on http1-tls",
+        ],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![16, 64],
+        ..Heat::default()
+    }
+    .trials();
+    for trial in trials
+        .iter_mut()
+        .filter(|trial| !trial.point.as_ref().unwrap().ceiling)
+    {
+        let point = trial.point.as_mut().unwrap();
+        let way = point.id.server.split(' ').next_back().unwrap();
+        let way = Value::Word(way.to_owned());
+        point.id = point.id.clone().with(PROTOCOL, way);
+    }
+    let run = of(&trials);
+    let chart = bars::plot(&subject(&run)).remove(0);
+    assert_eq!(chart.title, "Rate at 64 connections");
+    let names: Vec<&str> = chart.series.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["nginx log off", "nginx log on"]);
+    assert!(
+        chart.series.iter().all(|one| one.points.len() == 2),
+        "{chart:?}"
+    );
+    let rates = rate::plot(&subject(&run)).remove(0);
+    assert!(rates.series.iter().any(|one| one.kind == Kind::Line));
 }
 
 #[test]
@@ -396,11 +494,30 @@ fn users_who_begin_one_after_the_other_are_drawn() {
         });
     }
     let chart = ramp::plot(&subject(&of(&trials))).remove(0);
-    assert_eq!((chart.id.as_str(), chart.series.len()), ("ramp-1", 1));
-    let places: Vec<String> = chart.series[0]
+    assert_eq!((chart.id.as_str(), chart.series.len()), ("ramp-1", 2));
+    let places: Vec<String> = chart.series[1]
         .points
         .iter()
         .map(|point| format!("{:.0} {:.0}", point.x, point.y))
         .collect();
     assert_eq!(places, ["-11 0", "-1 64", "2 64"]);
+    // The chart of the rate shades it, and names it in its legend.
+    for trial in &mut trials {
+        let second = |start: u64| Interval::new(Span::from_s(start), Span::from_s(1));
+        trial.record.intervals = (0..6).map(second).collect();
+    }
+    let time = time::plot(&subject(&of(&trials))).remove(0);
+    let shade = &time.series[0];
+    let ends: Vec<f64> = shade.points.iter().map(|point| point.x).collect();
+    assert_eq!((shade.kind, ends), (Kind::Shade, vec![-11.0, -1.0]));
+    assert!(
+        time.caption.contains("In the shaded stretch users begin"),
+        "{}",
+        time.caption
+    );
+    for drawn in [crate::html::drawing(&time), crate::html::drawing(&chart)] {
+        // The stretch, and its sample in the legend.
+        assert_eq!(drawn.matches("class=\"shade\"").count(), 2, "{drawn}");
+        assert!(drawn.contains(">users begin (ramp)</text>"), "{drawn}");
+    }
 }

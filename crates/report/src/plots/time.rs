@@ -2,7 +2,7 @@
 
 use model::point::Values;
 
-use super::Subject;
+use super::{Subject, ramp};
 use crate::chart::scale::Scale;
 use crate::chart::{Axis, Chart, Kind, Point, Series};
 use crate::digests::{Across, Cell, Stretch};
@@ -45,13 +45,16 @@ pub(super) fn plot(subject: &Subject<'_>) -> Vec<Chart> {
         return Vec::new();
     }
     series.extend(offered(&cells));
+    let (shade, said) = ramp::shade(&cells).unzip();
+    series.splice(0..0, shade);
     vec![Chart {
         id: subject.id("time"),
         title: format!("Rate over time at {}", place.text()),
         caption: format!(
             "A line per round, from the start of the measured window. Where a line climbs, \
              falls or jumps while the load does not, the server had not settled, and its mean \
-             says less than it seems to.{cut}"
+             says less than it seems to.{cut}{}",
+            said.unwrap_or_default()
         ),
         x: Axis {
             name: "time since the window began".to_owned(),

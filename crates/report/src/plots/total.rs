@@ -72,7 +72,7 @@ fn chart(subject: &Subject<'_>, bars: &[Bar], places: usize, missing: &[String])
     let mut caption = format!(
         "How long a server would take to answer {requests} requests, as many with each of the \
          {places} numbers of connections, at the rates that were measured: computed, not measured. \
-         A shorter bar is faster."
+         A shorter bar is faster; a stroke is its 95 % interval."
     );
     if bars.iter().any(|bar| bar.is_at_most) {
         caption.push_str(" A pale bar is at most that long: the generator set a rate.");

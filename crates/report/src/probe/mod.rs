@@ -4,6 +4,7 @@
 
 mod answer;
 pub mod asked;
+mod facts;
 mod plots;
 mod scatter;
 mod text;
@@ -11,6 +12,7 @@ mod text;
 use model::probe::{Growth, ProbeResult};
 
 pub use answer::{HOW, answer};
+pub(crate) use facts::of_each_pass;
 pub use plots::chart;
 pub(crate) use plots::mark_seconds;
 pub use scatter::scatter;

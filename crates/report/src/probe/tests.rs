@@ -513,6 +513,14 @@ fn the_page_draws_servers_apart_and_says_what_was_read_besides() {
     {
         pass.facts.insert("memory".to_owned(), memory.to_owned());
     }
+    // The page of HTML and the terminal say the same.
+    let said = "(passes 1 and 3), 1504 kB (pass 2)";
+    assert!(table(&side("", &results)).contains(&format!("memory 1580 kB < {said}")));
+    let html = crate::html::probes("x", &[side("", &results)]);
+    assert!(
+        html.contains(&format!("<dd>1580 kB &lt; {said}</dd>")),
+        "{html}"
+    );
     let mut file = question(r#"{ "who": "ours", "demand": "Why?", "not": "so" }"#);
     let mut figure = file.published[0].clone();
     figure.probe = "connect".to_owned();
@@ -522,8 +530,8 @@ fn the_page_draws_servers_apart_and_says_what_was_read_besides() {
         "![What a call costs, against how many there are](x-1.svg)",
         "![What a server costs a client, against how many connections are open](x-2.svg)",
         "\n## What was read besides\n\n- connect. server: lighttpd, tuned; waits by: poll or \
-         select\n- fork. mappings: 25; memory: 1580 kB &lt; and \
-         1504 kB\n\n## What ended early",
+         select\n- fork. mappings: 25; memory: 1580 kB &lt; (passes 1 and 3), 1504 kB (pass \
+         2)\n\n## What ended early",
     ] {
         assert!(made.page.contains(wanted), "{wanted}\n{}", made.page);
     }

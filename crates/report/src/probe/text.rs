@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use model::probe::{AxisKind, Class, Growth, ProbeResult};
 
-use super::{Operation, Side, answer, operations};
+use super::{Operation, Side, answer, of_each_pass, operations};
 use crate::number::Unit;
 
 /// Columns of the sentence above the rows.
@@ -78,7 +78,7 @@ pub fn table(side: &Side<'_>) -> String {
             .facts
             .iter()
             .filter(|fact| !shared.contains(fact))
-            .map(|(name, value)| format!("{name} {value}"))
+            .map(|(name, value)| format!("{name} {}", of_each_pass(result, name, value)))
             .collect();
         if !facts.is_empty() && !result.passes.is_empty() {
             let _ = writeln!(text, "{}: {}.", result.label(), facts.join(", "));

@@ -1,4 +1,4 @@
-//! The two charts of a study: those that show most of what it asks.
+//! The charts of a study: those that show most of what it asks.
 
 use model::Claim;
 use verdict::analysis::Measure;
@@ -12,10 +12,11 @@ use crate::plots::{PLOTS, Subject, add};
 /// was lost, and how long answers took.
 const FIRST: [&str; 3] = ["time", "lost", "spectrum"];
 
-/// At most two. Of the workload that the original drew along an axis the first two charts of its
+/// Two, with bars three, and the rate over time where users begin one after the other. Of the
+/// workload that the original drew along an axis the first two charts of its
 /// report, of an open loop those over time, of losses and of response times first; else, where
 /// there are several workloads, rate and cost over all of them.
-pub(super) fn two(run: &Run) -> Vec<Chart> {
+pub(super) fn chosen(run: &Run) -> Vec<Chart> {
     let workloads = run.workloads();
     let own = own(run, &workloads);
     if workloads.len() > 1 && own.is_none() {
@@ -57,7 +58,16 @@ pub(super) fn two(run: &Run) -> Vec<Chart> {
         false => Some(0),
     };
     charts.sort_by_key(|chart| place(chart).unwrap_or(FIRST.len()));
-    charts.truncate(2);
+    let is_of = |chart: &Chart, kind: &str| chart.id.starts_with(kind);
+    let has_bars = charts.iter().any(|chart| is_of(chart, "bars-"));
+    let number = 2 + usize::from(has_bars);
+    // Where users begin one after the other, readers ask what of that was counted.
+    let has_ramp = charts.iter().any(|chart| is_of(chart, "ramp-"));
+    let mut places = 0..;
+    charts.retain(|chart| {
+        let is_first = places.next().is_some_and(|place| place < number);
+        is_first || (has_ramp && is_of(chart, "time-"))
+    });
     charts
 }
 

@@ -3,10 +3,12 @@
 
 mod again;
 mod charts;
+mod errors;
 mod knee;
 mod notes;
 mod probes;
 mod probes_again;
+mod ranks;
 
 use std::fmt::Write as _;
 
@@ -62,8 +64,9 @@ pub fn study(
     page.push_str(MADE);
     page.push_str(&how(run, record));
     page.push_str(&answer(run));
-    let drawings = draw(&mut page, name, &charts::two(run));
+    let drawings = draw(&mut page, name, &charts::chosen(run));
     page.push_str(&knee::section(run));
+    page.push_str(&errors::section(run));
     page.push_str(&then_and_now(run));
     let said = " Trials have their numbers in the record.";
     page.push_str(&asked_table(&answers(run), said));
@@ -167,6 +170,7 @@ fn answer(run: &Run) -> String {
         for sentence in said.chain(comparison.cost()).chain(spoilt) {
             let _ = writeln!(out, "- {}", text(&sentence));
         }
+        out.push_str(&ranks::table(run, &comparison));
     }
     out
 }

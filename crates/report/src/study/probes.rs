@@ -255,7 +255,7 @@ fn besides(results: &[ProbeResult]) -> String {
     for result in results.iter().filter(|result| !result.passes.is_empty()) {
         let facts = result.facts.iter().filter(|fact| !shared.contains(fact));
         let facts: Vec<String> = facts
-            .map(|(name, value)| format!("{name}: {}", of_each_pass(result, name, value)))
+            .map(|(name, value)| format!("{name}: {}", probe::of_each_pass(result, name, value)))
             .collect();
         if !facts.is_empty() {
             let (label, facts) = (text(&result.label()), text(&facts.join("; ")));
@@ -265,20 +265,6 @@ fn besides(results: &[ProbeResult]) -> String {
     match out.is_empty() {
         true => out,
         false => format!("\n## What was read besides\n\n{out}"),
-    }
-}
-
-/// A fact as the passes have it, where they differ; else the one that is known of the result.
-fn of_each_pass(result: &ProbeResult, name: &str, known: &str) -> String {
-    let mut values: Vec<&str> = Vec::new();
-    for value in result.passes.iter().filter_map(|pass| pass.facts.get(name)) {
-        if !values.contains(&value.as_str()) {
-            values.push(value);
-        }
-    }
-    match values.as_slice() {
-        [] | [_] => known.to_owned(),
-        several => verdict::words::list(several),
     }
 }
 

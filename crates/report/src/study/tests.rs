@@ -59,7 +59,7 @@ It said nginx is fast. It is: {{rate | server = nginx | workload = seven-bytes
 #[test]
 fn a_study_of_one_workload_along_an_axis_has_its_curves_drawn() {
     let titles = |run: &Run| {
-        let charts = charts::two(run).into_iter();
+        let charts = charts::chosen(run).into_iter();
         charts.map(|chart| chart.title).collect::<Vec<_>>()
     };
     let mut run = run();
@@ -96,7 +96,7 @@ fn a_study_of_a_crowd_has_what_was_lost_drawn() {
     let ids = |trials: &[model::Trial]| {
         let mut run = Run::default();
         trials.iter().for_each(|trial| run.add(trial));
-        let charts = charts::two(&run).into_iter();
+        let charts = charts::chosen(&run).into_iter();
         charts.map(|chart| chart.id).collect::<Vec<_>>()
     };
     let whole = ids(&trials);
@@ -122,6 +122,9 @@ fn the_page_has_everything_and_its_drawings_stand_alone() {
         "](first-heat-2.svg)",
         "## Where the curves bend\n\nThe knee is the load beyond which",
         "| seven-bytes | nginx | 1, 16, 64, 256 | ",
+        "\nNo ranks: 6 rounds cannot tell the 6 pairs of 4 servers apart; 8 rounds are needed.\n",
+        "## Errors with the most connections\n\nA stalled connection got no answer",
+        "| seven-bytes | nginx | 256 connections | 0 | 0 % | 0 |\n",
         "**Other hardware",
         "| a \\| file | nginx, ",
         "| 1,000/s | ",
@@ -149,6 +152,42 @@ fn the_page_has_everything_and_its_drawings_stand_alone() {
     }
     let again = study(&run, "first-heat", "../x.pack", NOTES, None).unwrap();
     assert_eq!((again.page, again.drawings), (made.page, made.drawings));
+}
+
+/// Rows of servers with their ranks, and with whom each shares one.
+#[test]
+fn a_page_ranks_servers_where_rounds_tell() {
+    let mut run = Run::default();
+    let heat = model::fixture::Heat {
+        servers: vec!["nginx", "lighttpd", "origin"],
+        workloads: vec![("seven-bytes", 7)],
+        connections: vec![64],
+        rounds: 8,
+        ..model::fixture::Heat::default()
+    };
+    for trial in &mut heat.trials() {
+        // Two are as fast as each other, but for what changes from round to round.
+        let point = trial.point.as_ref().unwrap();
+        let rate = match (point.id.server.as_str(), point.round % 2) {
+            ("origin", _) => 90_000.0,
+            ("nginx", 0) | ("lighttpd", 1) => 60_000.0,
+            _ => 50_000.0,
+        };
+        trial.record.achieved_rate = rate;
+        run.add(trial);
+    }
+    let page = study(&run, "x", "y", "", None).unwrap().page;
+    let table = "\n| rank | server | rate | not told apart from |\n|--:|---|--:|---|\n\
+                 | 1 | origin | 90,000/s | – |\n";
+    assert!(page.contains(table), "{page}");
+    for (server, other) in [("nginx", "lighttpd"), ("lighttpd", "nginx")] {
+        let row = format!("\n| 2 | {server} | 55,000/s | {other} |\n");
+        assert!(page.contains(&row), "{page}");
+    }
+    let said = "\nThe rank of a server is 1 more than the number of servers that are shown to be \
+                faster by more than 2.0 %, with a chance of 5.0 % at most that any of the 3 pairs \
+                of 3 servers is told apart wrongly.\n";
+    assert!(page.contains(said), "{page}");
 }
 
 /// Of a point with several sources a figure names those that it belongs beside.
@@ -439,7 +478,7 @@ fn a_workload_in_a_protocol_of_its_own_is_one_of_the_study_like_others() {
     assert_eq!(of("seven-bytes"), names("nginx", "lighttpd"));
     assert_eq!(of("tls"), names("nginx http1-tls", "lighttpd http1-tls"));
     // Over all workloads a server is one, and has a mark in each.
-    for chart in charts::two(&run) {
+    for chart in charts::chosen(&run) {
         let series = chart.series.iter().map(|one| one.name.as_str());
         assert_eq!(series.collect::<Vec<_>>(), ["nginx", "lighttpd"]);
     }

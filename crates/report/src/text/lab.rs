@@ -73,7 +73,9 @@ fn answers(run: &Run, style: Style) -> String {
     for (comparison, spoilt) in run.answers() {
         let said = [comparison.sentence()].into_iter();
         let said = said.chain(comparison.certainty()).chain(comparison.cost());
-        let said = said.chain(spoilt);
+        let said = said
+            .chain(crate::ranks::sentence(&comparison))
+            .chain(spoilt);
         for (place, sentence) in said.enumerate() {
             let indent = if place == 0 { "" } else { "  " };
             for line in wrap(&sentence, style.width - indent.len()) {

@@ -4,6 +4,7 @@
 mod floor;
 mod measure;
 mod racer;
+mod ranks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +16,7 @@ use model::{PointId, Rate};
 pub use floor::{Differ, Floor};
 pub use measure::{Measure, Standing};
 pub use racer::{Racer, Rival, Round, are_mostly_struck, most_are_invalid};
+pub use ranks::{Ranked, Ranks};
 
 use crate::number::time_us;
 use crate::pairs::{Estimate, Family, declared_connections, rounds_needed};
@@ -40,6 +42,8 @@ pub struct Comparison {
     pub family: Family,
     /// The most that servers which are alike differ by in the experiment, where there are some.
     pub floor: Option<Floor>,
+    /// Who is shown to be better than whom, of all pairs; none where there are none.
+    pub ranks: Option<Ranks>,
 }
 
 /// What was asked, as far as comparisons depend on it and stored trials do not tell it.
@@ -108,6 +112,8 @@ struct Field<'a> {
     load: Values,
     reference: &'a Racer,
     rivals: Vec<&'a Racer>,
+    /// The reference and its rivals.
+    all: Vec<(&'a PointId, &'a Racer)>,
 }
 
 impl<'a> Field<'a> {
@@ -122,16 +128,16 @@ impl<'a> Field<'a> {
         let here: Vec<_> = points().filter(|(id, _)| id.load == load).collect();
         let find = |server: &&String| here.iter().find(|(id, _)| id.server == **server);
         let (first, reference) = preferred.iter().find_map(find)?;
-        let rivals: Vec<&Racer> = here
-            .iter()
-            .filter(|(id, _)| id.is_rival_of(first))
-            .map(|(_, racer)| *racer)
-            .collect();
-        (!rivals.is_empty()).then_some(Self {
+        let rivals = here.iter().filter(|(id, _)| id.is_rival_of(first));
+        let rivals: Vec<(&PointId, &Racer)> = rivals.map(|(id, racer)| (**id, *racer)).collect();
+        (!rivals.is_empty()).then(|| Self {
             workload,
             load,
             reference,
-            rivals,
+            rivals: rivals.iter().map(|(_, racer)| *racer).collect(),
+            all: std::iter::once((**first, *reference))
+                .chain(rivals)
+                .collect(),
         })
     }
 
@@ -144,8 +150,10 @@ impl<'a> Field<'a> {
             estimate.map_or(0.0, |estimate| estimate.ratio)
         };
         rivals.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
+        let is_of_time = quantity_at(&self.load) != RATE_COMPARED;
         Comparison {
             workload: self.workload.to_owned(),
+            ranks: Ranks::of(&self.all, family, is_of_time),
             load: self.load,
             reference: self.reference.clone().finished(),
             rivals,
@@ -178,6 +186,17 @@ fn declared_load<'a>(loads: impl Iterator<Item = &'a Values>) -> Option<Values> 
     here.get((here.len() - 1) / 2).map(|load| (**load).clone())
 }
 
+/// What is compared in a closed loop.
+const RATE_COMPARED: &str = "rate";
+
+/// What is compared at that load.
+fn quantity_at(load: &Values) -> &'static str {
+    match load.rate().map(Rate::is_zero) {
+        Some(false) => "median response time",
+        _ => RATE_COMPARED,
+    }
+}
+
 /// The answers of all comparisons together: they are one family.
 fn answer(comparisons: &mut [Comparison], family: Family) {
     let estimates: Vec<Option<&Estimate>> = comparisons
@@ -200,10 +219,13 @@ fn answer(comparisons: &mut [Comparison], family: Family) {
 impl Comparison {
     /// What is compared, as the subject of the sentence has it.
     pub fn quantity(&self) -> &'static str {
-        match self.load.rate().map(Rate::is_zero) {
-            Some(false) => "median response time",
-            _ => "rate",
-        }
+        quantity_at(&self.load)
+    }
+
+    /// What a rank is here, or why there are none.
+    pub fn of_ranks(&self) -> Option<String> {
+        let ranks = self.ranks.as_ref()?;
+        Some(ranks.sentence("faster"))
     }
 
     /// Whether `spares` more rounds can save it: of the rounds that were asked for, which were

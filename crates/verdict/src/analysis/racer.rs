@@ -7,6 +7,7 @@ use model::PointId;
 use super::{Measure, Standing};
 use crate::number::times;
 use crate::pairs::{Answer, Estimate, Sample, paired};
+use crate::summary::median;
 use crate::words;
 
 /// One round of a point, as far as a comparison needs it.
@@ -212,6 +213,17 @@ impl Racer {
             bounds: (taken[0].is_bound(), taken[1].is_bound()),
             forbidden,
         }
+    }
+
+    /// The median of its values: of the rounds that nothing spoilt, where there are some.
+    pub(super) fn middle(&self) -> Option<f64> {
+        let values = |rounds: &Rounds| -> Option<f64> {
+            let values = rounds.values().into_values();
+            let mut values: Vec<f64> = values.map(|(_, value)| value).collect();
+            values.sort_by(f64::total_cmp);
+            median(&values)
+        };
+        values(&self.clean).or_else(|| values(&self.first))
     }
 
     /// Whether both stood in one group in some round, as rivals that may be alike in all but the

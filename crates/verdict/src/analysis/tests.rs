@@ -554,3 +554,122 @@ fn too_few_rounds_are_the_reason_where_a_bound_hides_nothing() {
     let within = told_of("lighttpd", 6, "lighttpd");
     assert_eq!(within, "no answer: the generator was the limit");
 }
+
+/// Servers with their rates, whose rounds differ by so much from each other.
+fn ranks_of(rates: &[(&str, f64)], count: u32, spread: f64) -> Ranks {
+    let ids: Vec<(PointId, f64)> = rates
+        .iter()
+        .map(|(name, rate)| (id(name, 64), *rate))
+        .collect();
+    let mut all = rounds(&ids, count);
+    for round in &mut all {
+        // Each server has its bad rounds, another one in each.
+        let place = rates.iter().position(|(name, _)| *name == round.id.server);
+        let is_bad = (place.unwrap_or(0) + round.round as usize).is_multiple_of(3);
+        let value = round.value.as_mut().expect("a rate");
+        *value *= if is_bad { 1.0 - spread } else { 1.0 };
+    }
+    let comparison = compare(&all, Asked::default()).remove(0);
+    comparison.ranks.expect("several servers")
+}
+
+fn rows(ranks: &Ranks) -> Vec<(&str, Option<usize>, String)> {
+    let servers = ranks.servers.iter();
+    servers
+        .map(|one| (one.server.as_str(), one.rank, one.not_told_from.join(" ")))
+        .collect()
+}
+
+#[test]
+fn servers_that_cannot_be_told_apart_share_a_rank() {
+    let rates = [("a", 100.0), ("b", 200.0), ("c", 201.0), ("d", 300.0)];
+    let ranks = ranks_of(&rates, 12, 0.0);
+    let expected = [
+        ("d", Some(1), String::new()),
+        ("c", Some(2), "b".to_owned()),
+        ("b", Some(2), "c".to_owned()),
+        ("a", Some(4), String::new()),
+    ];
+    assert_eq!(rows(&ranks), expected);
+    assert_eq!(
+        ranks.sentence("faster"),
+        "The rank of a server is 1 more than the number of servers that are shown to be faster by \
+         more than 2.0 %, with a chance of 5.0 % at most that any of the 6 pairs of 4 servers is \
+         told apart wrongly."
+    );
+}
+
+/// Each differs from its neighbour by less than the margin, and the first from the last by more.
+#[test]
+fn a_chain_of_servers_names_whom_each_is_not_told_from() {
+    let rates = [("a", 100.0), ("b", 101.5), ("c", 103.0)];
+    let ranks = ranks_of(&rates, 12, 0.0);
+    let expected = [
+        ("c", Some(1), "b".to_owned()),
+        ("b", Some(1), "c a".to_owned()),
+        ("a", Some(2), "b".to_owned()),
+    ];
+    assert_eq!(rows(&ranks), expected);
+}
+
+/// One is faster by far in the median of its rounds, and in too few of them to be told apart.
+#[test]
+fn rounds_that_differ_much_share_a_rank() {
+    let rates = [("a", 100.0), ("b", 110.0), ("c", 121.0)];
+    let of = |spread: f64| -> Vec<Option<usize>> {
+        let ranks = ranks_of(&rates, 12, spread);
+        ranks.servers.iter().map(|one| one.rank).collect()
+    };
+    assert_eq!(of(0.0), [Some(1), Some(2), Some(3)]);
+    assert_eq!(of(0.9), [Some(1); 3]);
+}
+
+#[test]
+fn too_few_rounds_give_no_ranks() {
+    let rates = [("a", 100.0), ("b", 200.0), ("c", 300.0), ("d", 400.0)];
+    let ranks = ranks_of(&rates, 6, 0.0);
+    assert!(!ranks.can_tell());
+    let said =
+        "No ranks: 6 rounds cannot tell the 6 pairs of 4 servers apart; 8 rounds are needed.";
+    assert_eq!(ranks.sentence("faster"), said);
+    assert!(ranks_of(&rates, 8, 0.0).can_tell());
+}
+
+/// Of response times the shorter is the better.
+#[test]
+fn at_an_asked_rate_the_shortest_time_is_first() {
+    let at = |server| id(server, 64).with(RATE, Value::Rate(Rate::per_second(10)));
+    let ids = [(at("a"), 100.0), (at("b"), 200.0), (at("c"), 300.0)];
+    let comparison = compare(&rounds(&ids, 12), Asked::default()).remove(0);
+    assert_eq!(comparison.quantity(), "median response time");
+    let ranks = comparison.ranks.expect("several servers");
+    let names: Vec<_> = ranks
+        .servers
+        .iter()
+        .map(|one| (one.server.as_str(), one.rank))
+        .collect();
+    assert_eq!(names, [("a", Some(1)), ("b", Some(2)), ("c", Some(3))]);
+}
+
+/// What rules object to in most rounds is no result: it stands last, without a rank.
+#[test]
+fn a_server_without_a_result_has_no_rank() {
+    let ids: Vec<_> = [("a", 100.0), ("b", 200.0), ("c", 300.0)]
+        .into_iter()
+        .map(|(name, rate)| (id(name, 64), rate))
+        .collect();
+    let mut all = rounds(&ids, 12);
+    for round in all.iter_mut().filter(|round| round.id.server == "c") {
+        round.struck_by = Some("GEN-07");
+    }
+    let ranks = compare(&all, Asked::default())
+        .remove(0)
+        .ranks
+        .expect("several servers");
+    let expected = [
+        ("b", Some(1), String::new()),
+        ("a", Some(2), String::new()),
+        ("c", None, String::new()),
+    ];
+    assert_eq!(rows(&ranks), expected);
+}

@@ -58,7 +58,9 @@ pub(super) const ASKED: Section = Section {
              content bytes of a right answer, closed_by_server is the share of the connections \
              that ended which the server closed, and kept_alive the share of the exchanges of the \
              whole run that needed no new connection: at most 1 - 1/N where a connection is for N \
-             requests. sources_used are the source addresses that connections came from.",
+             requests. sources_used are the source addresses that connections came from, and \
+             stalled are the connections that got no answer in the whole window, although a \
+             request was under way on each.",
         ),
         key(
             "server",

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::escape;
-use super::{drawing, keys, swatch};
+use super::{drawing, halves, keys, swatch};
 use crate::chart::scale::index;
 use crate::chart::{Chart, Series};
 
@@ -32,7 +32,9 @@ text.y{text-anchor:end}text.x{text-anchor:middle}text.name{fill:var(--soft)}\
 .other{stroke:var(--muted);opacity:.3}.other.line{stroke-width:1}\
 .mark{fill:var(--c);stroke:var(--paper);stroke-width:.8}\
 .bar{fill:var(--c)}.bar.light{opacity:.4}\
-.bar.struck{fill:none;stroke:var(--c);stroke-dasharray:2 2}.cursor{visibility:hidden}";
+.bar.struck{fill:none;stroke:var(--c);stroke-dasharray:2 2}\
+.whisker{stroke:#1d1f21;stroke-width:1.6;fill:none}\
+.shade{fill:var(--muted);opacity:.16}.cursor{visibility:hidden}";
 
 /// The file.
 pub(in super::super) fn file(chart: &Chart) -> String {
@@ -44,7 +46,9 @@ pub(in super::super) fn file(chart: &Chart) -> String {
     let lines = legend.len().div_ceil(columns);
     let (drawn, drawn_height) = drawing::svg(&thin, drawing::ALONE);
     let width = drawing::ALONE.width();
-    let height = drawn_height + index(lines) * LINE + 8.0;
+    let halves = halves(chart);
+    let lines_of_all = lines + usize::from(halves.is_some());
+    let height = drawn_height + index(lines_of_all) * LINE + 8.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
@@ -67,6 +71,14 @@ pub(in super::super) fn file(chart: &Chart) -> String {
              y=\"10\">{}</text></g>",
             swatch(series),
             escape(&series.name)
+        );
+    }
+    if let Some(said) = halves {
+        let y = drawn_height + index(lines) * LINE + 10.0;
+        let _ = write!(
+            svg,
+            "\n<text class=\"name\" x=\"8\" y=\"{y}\">{}</text>",
+            escape(&said)
         );
     }
     svg + "\n</svg>\n"

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::look;
 use super::readout::colour;
-use super::{MARKS_LARGE, dash, escape, panels};
+use super::{MARKS_LARGE, dash, escape, panels, told};
 use crate::chart::scale::{Placing, index, quantile_name};
 use crate::chart::{Chart, Kind, Scale, Series, Standing};
 
@@ -141,6 +141,7 @@ fn one_plot(chart: &Chart, size: Size) -> String {
         match series.kind {
             Kind::Bar { stack } => plot.bars(&mut svg, series, stack, &mut base),
             Kind::Sum { stack } => plot.sums(&mut svg, series, stack),
+            Kind::Shade => plot.shade(&mut svg, series),
             _ => plot.line(&mut svg, series),
         }
         svg.push_str("</g>");
@@ -209,7 +210,7 @@ pub(super) fn description(chart: &Chart) -> String {
         "{}. {} against {}.",
         chart.title, chart.y.name, chart.x.name
     );
-    for series in chart.series.iter().take(12) {
+    for series in told(chart).take(12) {
         let (Some(first), Some(last)) = (series.points.first(), series.points.last()) else {
             continue;
         };
@@ -258,7 +259,7 @@ impl Plot<'_> {
     }
 
     /// Where the axis across is.
-    fn floor(&self) -> f64 {
+    pub(super) fn floor(&self) -> f64 {
         let lines = self.marks.iter().map(|(_, lines)| lines.len()).max();
         self.size.height() - floor_height(lines.unwrap_or(1))
     }
@@ -355,17 +356,11 @@ impl Plot<'_> {
         self.dots_beside(svg, series, 0.0);
     }
 
-    /// What each measurement of a stack of bars had in all, in the middle of the stack.
-    fn sums(&self, svg: &mut String, series: &Series, stack: usize) {
-        let (left, width) = self.room_of(stack);
-        self.dots_beside(svg, series, left + (width - 1.5) / 2.0);
-    }
-
     /// The dots of a series, so far right of where they stand across.
-    fn dots_beside(&self, svg: &mut String, series: &Series, right: f64) {
+    pub(super) fn dots_beside(&self, svg: &mut String, series: &Series, right: f64) {
         let fine = match series.kind {
             Kind::Scatter => " fine",
-            Kind::Sum { .. } => " sum",
+            Kind::Bar { .. } | Kind::Sum { .. } => " sum",
             _ => "",
         };
         if series.cloud.is_empty() {
@@ -442,40 +437,6 @@ impl Plot<'_> {
         }
         if !path.is_empty() {
             let _ = write!(svg, "<path class=\"line thin\" d=\"{path}\"/>");
-        }
-    }
-
-    /// How far right of the middle of its group a stack begins, and how wide it may be.
-    fn room_of(&self, stack: usize) -> (f64, f64) {
-        let room = (self.across(1.0) - self.across(0.0)) * 0.8;
-        let width = room / index(self.stacks.max(1));
-        (width * index(stack) - room / 2.0, width)
-    }
-
-    fn bars(
-        &self,
-        svg: &mut String,
-        series: &Series,
-        stack: usize,
-        base: &mut std::collections::BTreeMap<(usize, u64), f64>,
-    ) {
-        let (right, width) = self.room_of(stack);
-        for point in &series.points {
-            let bottom = base.entry((stack, point.x.to_bits())).or_default();
-            let (from, to) = (self.up(*bottom), self.up(*bottom + point.y));
-            *bottom += point.y;
-            let left = self.across(point.x) + right;
-            let class = match (point.standing, series.light) {
-                (Standing::Struck, _) => "bar struck",
-                (_, true) => "bar light",
-                (_, false) => "bar",
-            };
-            let _ = write!(
-                svg,
-                "<rect class=\"{class}\" x=\"{left:.1}\" y=\"{to:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
-                (width - 1.5).max(0.8),
-                (from - to).max(0.0)
-            );
         }
     }
 }

@@ -2,6 +2,7 @@
 //! and the numbers.
 
 mod alone;
+mod bars;
 mod drawing;
 mod numbers;
 mod panels;
@@ -94,27 +95,29 @@ fn legend(chart: &Chart) -> String {
             swatch(series)
         );
     }
-    let halves: Vec<&Series> = chart.series.iter().filter(|series| series.light).collect();
-    if let Some(light) = halves.first()
-        && let Some(dark) = chart
-            .series
-            .iter()
-            .find(|series| !series.light && series.name == light.name)
-        && let (paleness, Some(light), Some(dark)) = (how_light(light), &light.part, &dark.part)
-    {
-        let _ = write!(
-            html,
-            "<li class=\"halves\">solid: {} · {}: {}</li>",
-            escape(dark),
-            paleness,
-            escape(light)
-        );
+    if let Some(said) = halves(chart) {
+        let _ = write!(html, "<li class=\"halves\">{}</li>", escape(&said));
     }
     if panels::names(chart).is_some() {
         html.push_str("<li class=\"halves\">grey: all others</li>");
     }
     html.push_str("</ul>\n");
     html
+}
+
+/// What tells the halves of pairs apart, where there are some: `solid: user · pale: system`.
+fn halves(chart: &Chart) -> Option<String> {
+    let light = chart.series.iter().find(|series| series.light)?;
+    let mut dark = chart.series.iter();
+    let dark = dark.find(|series| !series.light && series.name == light.name)?;
+    let (of_light, of_dark) = (half(light.part.as_ref()?), half(dark.part.as_ref()?));
+    let paleness = how_light(light);
+    Some(format!("solid: {of_dark} · {paleness}: {of_light}"))
+}
+
+/// Which half a part is, without its round: `failed` of `failed, round 3`.
+fn half(part: &str) -> &str {
+    part.split(", ").next().unwrap_or(part)
 }
 
 /// What the legend explains: all series, or those that are in each panel, where panels name theirs.
@@ -126,6 +129,12 @@ fn keys(chart: &Chart) -> Vec<&Series> {
     keys
 }
 
+/// The series that have values: what is shaded has none.
+fn told(chart: &Chart) -> impl Iterator<Item = &Series> {
+    let series = chart.series.iter();
+    series.filter(|series| series.kind != Kind::Shade)
+}
+
 /// What makes the light half of a pair light.
 const fn how_light(series: &Series) -> &'static str {
     match series.kind {
@@ -135,6 +144,7 @@ const fn how_light(series: &Series) -> &'static str {
         | Kind::Marks
         | Kind::Reference
         | Kind::Scatter
+        | Kind::Shade
         | Kind::Sum { .. }
         | Kind::Trace => "dotted",
     }
@@ -144,7 +154,7 @@ const fn how_light(series: &Series) -> &'static str {
 fn swatch(series: &Series) -> String {
     let symbol = match series.kind {
         Kind::Bar { .. } | Kind::Sum { .. } => Some("M0 0H10V10H0Z"),
-        Kind::Curve | Kind::Reference | Kind::Trace => None,
+        Kind::Curve | Kind::Reference | Kind::Shade | Kind::Trace => None,
         // Single points are round, whosoever they are.
         Kind::Scatter => Some(look::symbol(0)),
         Kind::Line | Kind::Marks => Some(look::symbol(series.look)),
@@ -155,11 +165,14 @@ fn swatch(series: &Series) -> String {
     );
     let is_joined = !matches!(
         series.kind,
-        Kind::Bar { .. } | Kind::Marks | Kind::Scatter | Kind::Sum { .. }
+        Kind::Bar { .. } | Kind::Marks | Kind::Scatter | Kind::Shade | Kind::Sum { .. }
     );
     if is_joined {
         let dash = dash(series);
         let _ = write!(svg, "<path class=\"line\"{dash} d=\"M1 6H27\"/>");
+    }
+    if series.kind == Kind::Shade {
+        svg.push_str("<path class=\"shade\" d=\"M1 0H27V12H1Z\"/>");
     }
     if let Some(symbol) = symbol {
         let _ = write!(

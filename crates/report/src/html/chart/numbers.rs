@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::super::table::Table;
 use super::drawing::x_text;
-use super::escape;
+use super::{escape, told};
 use crate::chart::{Chart, Kind, Point, Series, Standing};
 
 /// Above so many single measurements a table helps nobody; they are in the data beside the
@@ -50,7 +50,7 @@ fn long(chart: &Chart, with_dots: bool) -> String {
         columns.push("each round");
     }
     let mut table = Table::new(&chart.title, &columns);
-    for series in &chart.series {
+    for series in told(chart) {
         let mut rest: Vec<&crate::chart::Dot> = series.cloud.iter().collect();
         for point in &series.points {
             let here: Vec<String> = rest
@@ -90,18 +90,12 @@ fn long(chart: &Chart, with_dots: bool) -> String {
 
 /// A row for each series, a column for each place; turned round where there are many places.
 fn wide(chart: &Chart) -> String {
-    let mut places: Vec<f64> = chart
-        .series
-        .iter()
-        .flat_map(|series| series.points.iter().map(|point| point.x))
-        .collect();
+    let points = told(chart).flat_map(|series| &series.points);
+    let mut places: Vec<f64> = points.map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup_by(|a, b| same(*a, *b));
-    let shown: Vec<&Series> = chart
-        .series
-        .iter()
-        .filter(|series| !series.points.is_empty())
-        .collect();
+    let shown = told(chart).filter(|series| !series.points.is_empty());
+    let shown: Vec<&Series> = shown.collect();
     let cell = |series: &Series, place: f64| {
         series
             .points

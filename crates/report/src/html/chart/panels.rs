@@ -46,13 +46,15 @@ pub(super) fn names(chart: &Chart) -> Option<Vec<&str>> {
 
 /// Whether a series has a panel of its own; what others are held against is in each.
 pub(super) const fn is_own(series: &Series) -> bool {
-    !matches!(series.kind, Kind::Reference)
+    !matches!(series.kind, Kind::Reference | Kind::Shade)
 }
 
 /// Whether a panel can show it. Bars share the room across, and clouds hide each other.
 const fn has_place(series: &Series) -> bool {
     match series.kind {
-        Kind::Curve | Kind::Line | Kind::Marks | Kind::Reference | Kind::Trace => true,
+        Kind::Curve | Kind::Line | Kind::Marks | Kind::Reference | Kind::Shade | Kind::Trace => {
+            true
+        }
         Kind::Bar { .. } | Kind::Scatter | Kind::Sum { .. } => false,
     }
 }
@@ -197,6 +199,7 @@ fn backdrop(svg: &mut String, plot: &Plot<'_>) {
                 plot.line(svg, &alone);
                 svg.push_str("</g>");
             }
+            Kind::Shade => plot.shade(svg, series),
             Kind::Marks => {
                 let _ = write!(svg, "<path class=\"other dots\" d=\"");
                 for point in &series.points {

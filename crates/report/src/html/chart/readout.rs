@@ -15,7 +15,7 @@ const GROUPS: usize = 60;
 /// place (0 at the left end of the axis, 1 at the right one), across, up, and its range.
 pub(super) fn readout(chart: &Chart) -> Value {
     let (across, _) = chart.placings();
-    let series = chart.series.iter().filter(|series| !series.is_empty());
+    let series = chart.series.iter().filter(|series| is_read(series));
     let series = series.map(|series| {
         let at = match series.kind {
             Kind::Scatter => groups(chart, series, &across),
@@ -26,10 +26,15 @@ pub(super) fn readout(chart: &Chart) -> Value {
     json!({ "across": chart.x.name, "series": series.collect::<Vec<Value>>() })
 }
 
+/// Whether it has something to say at a place across.
+fn is_read(series: &Series) -> bool {
+    !series.is_empty() && series.kind != Kind::Shade
+}
+
 /// The colour of a series, as the style sheet names it.
 pub(super) fn colour(series: &Series) -> String {
     match series.kind {
-        Kind::Reference => "var(--muted)".to_owned(),
+        Kind::Reference | Kind::Shade => "var(--muted)".to_owned(),
         _ => look::colour(series.look),
     }
 }

@@ -1,0 +1,174 @@
+//! Ranks: who is shown to be better than whom, among all servers of a workload at the declared
+//! load.
+//!
+//! The answer holds each server against one reference. A reader of a list wants more: whether the
+//! second of it is really second. The rank of a server is one more than the number of servers that
+//! are shown to be better, so servers that cannot be told apart from each other share it. Each pair
+//! is compared within rounds, beyond the margin of the experiment, and all pairs of a list are one
+//! family in Holm's procedure. The rank is so the lower end of the confidence set of M. Mogstad,
+//! J. P. Romano, A. M. Shaikh and D. Wilhelm, "Inference for Ranks with Applications to Mobility
+//! across Neighbourhoods and Academic Achievement across Countries", Review of Economic Studies 91
+//! (2024).
+//!
+//! To be told apart is not transitive: the first may be shown to be better than the third while the
+//! second can be told from neither. Then the second shares the rank of the first, and the third has
+//! a rank of its own although it cannot be told from the second. So each row names those that its
+//! server cannot be told from.
+
+use std::cmp::Ordering;
+
+use model::PointId;
+
+use super::{Racer, Rival};
+use crate::pairs::{Answer, Family, rounds_needed};
+use crate::words;
+
+/// A server in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    /// Its label.
+    pub server: String,
+    /// One more than the number of servers that are shown to be better; none where it could be
+    /// compared with nobody.
+    pub rank: Option<usize>,
+    /// The servers that it was not told apart from, in the order of the list.
+    pub not_told_from: Vec<String>,
+}
+
+/// All servers of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranks {
+    /// The best first; of those that share a rank the one with the better median.
+    pub servers: Vec<Ranked>,
+    /// All pairs of them.
+    pub family: Family,
+    /// The most rounds that a pair has.
+    pub rounds: usize,
+}
+
+/// What is known of a pair of servers.
+struct Pair {
+    one: usize,
+    other: usize,
+    rival: Rival,
+}
+
+impl Ranks {
+    /// Ranks `racers`, with the margin of `family` and on the same rounds as its answers; less is
+    /// better where `less_is_better`. None where there are only two, whose answer says all.
+    pub(super) fn of(
+        racers: &[(&PointId, &Racer)],
+        family: Family,
+        less_is_better: bool,
+    ) -> Option<Self> {
+        let count = racers.len();
+        if count < 3 {
+            return None;
+        }
+        let family_of_pairs = Family {
+            comparisons: count * (count - 1) / 2,
+            ..family
+        };
+        let pairs = pairs(racers, rounds_needed(family.comparisons, family.alpha));
+        let rounds = pairs.iter().map(|pair| pair.rival.rounds()).max()?;
+        let estimates = pairs.iter().map(|pair| pair.rival.estimate.as_ref());
+        let estimates: Vec<_> = estimates.collect();
+        let answers = family_of_pairs.answers(&estimates);
+        let mut better_than = vec![0; count];
+        let mut not_told: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut is_compared = vec![false; count];
+        for (pair, answer) in pairs.iter().zip(answers) {
+            let Some(ratio) = pair.rival.estimate.as_ref().map(|found| found.ratio) else {
+                continue;
+            };
+            is_compared[pair.one] = true;
+            is_compared[pair.other] = true;
+            let is_said = family_of_pairs.allows(&answer, Some(ratio), pair.rival.bounds);
+            match answer {
+                Answer::More if is_said && less_is_better => better_than[pair.one] += 1,
+                Answer::Less if is_said && !less_is_better => better_than[pair.one] += 1,
+                Answer::More | Answer::Less if is_said => better_than[pair.other] += 1,
+                _ => {
+                    not_told[pair.one].push(pair.other);
+                    not_told[pair.other].push(pair.one);
+                }
+            }
+        }
+        let rank = |place: usize| is_compared[place].then(|| better_than[place] + 1);
+        let middle = |place: usize| racers[place].1.middle();
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|one, other| {
+            let of_rank = rank(*one).is_none().cmp(&rank(*other).is_none());
+            let of_rank = of_rank.then(rank(*one).cmp(&rank(*other)));
+            let of_middle = match (middle(*one), middle(*other)) {
+                (Some(one), Some(other)) => one.total_cmp(&other),
+                _ => Ordering::Equal,
+            };
+            of_rank.then(match less_is_better {
+                true => of_middle,
+                false => of_middle.reverse(),
+            })
+        });
+        let name = |place: &usize| racers[*place].1.server.clone();
+        let servers = order.iter().map(|place| {
+            let others = order.iter();
+            let others = others.filter(|other| not_told[*place].contains(other));
+            Ranked {
+                server: name(place),
+                rank: rank(*place),
+                not_told_from: others.map(name).collect(),
+            }
+        });
+        Some(Self {
+            servers: servers.collect(),
+            family: family_of_pairs,
+            rounds,
+        })
+    }
+
+    /// Whether so many rounds can tell any of its pairs apart.
+    pub fn can_tell(&self) -> bool {
+        self.rounds >= self.needed()
+    }
+
+    fn needed(&self) -> usize {
+        rounds_needed(self.family.comparisons, self.family.alpha)
+    }
+
+    /// What a rank is here, or why there are none; `better` is `faster` or the like.
+    pub fn sentence(&self, better: &str) -> String {
+        let servers = words::plural(self.servers.len() as u64, "server");
+        let pairs = words::plural(self.family.comparisons as u64, "pair");
+        if !self.can_tell() {
+            return format!(
+                "No ranks: {} cannot tell the {pairs} of {servers} apart; {} are needed.",
+                words::plural(self.rounds as u64, "round"),
+                words::plural(self.needed() as u64, "round"),
+            );
+        }
+        format!(
+            "The rank of a server is 1 more than the number of servers that are shown to be \
+             {better} by more than {}, with a chance of {} at most that any of the {pairs} of \
+             {servers} is told apart wrongly.",
+            words::share(self.family.margin),
+            words::share(self.family.alpha),
+        )
+    }
+}
+
+/// All pairs; none of those that differ in more than the server.
+fn pairs(racers: &[(&PointId, &Racer)], needed: usize) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for (one, (id, racer)) in racers.iter().enumerate() {
+        for (other, (other_id, other_racer)) in racers.iter().enumerate().skip(one + 1) {
+            if id.is_rival_of(other_id) {
+                pairs.push(Pair {
+                    one,
+                    other,
+                    rival: racer.rival_of(other_racer, needed),
+                });
+            }
+        }
+    }
+    pairs
+}
