@@ -8,8 +8,9 @@ use super::{Cell, Digest};
 /// What they are, for readers.
 pub(crate) const STALLED: &str = "A stalled connection got no answer in the whole window, although \
     a request was under way on it all the time: sent before the window began, and not over when it \
-    ended. Where a record does not count them (those made before they were counted do not), the \
-    number is the most there can have been: how long the requests under way at the end of the \
+    ended. The number is the median of the rounds, and beside it stands the most of one round \
+    where that is more. Where a record does not count them (those made before they were counted do \
+    not), it is the most there can have been: how long the requests under way at the end of the \
     window had been so, added up, divided by the length of the window.";
 
 /// So many of a trial.
