@@ -663,6 +663,22 @@ fn protocols_are_set_as_each_product_wants_it() {
 }
 
 #[test]
+fn what_a_server_does_not_speak_is_a_protocol_that_it_lacks() {
+    check_mistake(
+        "[handler.static]",
+        "[without]\nhttp4 = 'why'",
+        "mine/server.toml:16: without.http4: no protocol that it lacks; these are http1, \
+         http1-tls, http2, http2-tls, http3; did you mean 'http3'?",
+    );
+    check_mistake(
+        "[handler.static]",
+        "[protocol.http2]\n[without]\nhttp2 = 'why'",
+        "mine/server.toml:17: without.http2: no protocol that it lacks; these are http1, \
+         http1-tls, http2-tls, http3; did you mean 'http3'?",
+    );
+}
+
+#[test]
 fn what_a_server_does_not_offer_is_told() {
     let origin = product("origin");
     assert_eq!(origin.lacks(["static", "http1"].into_iter()), None);
