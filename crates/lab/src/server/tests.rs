@@ -660,6 +660,11 @@ fn protocols_are_set_as_each_product_wants_it() {
         nginx.starts_with("nginx does not speak http3 here"),
         "{nginx}"
     );
+    // A folder may say why.
+    assert_eq!(
+        product("varnish").cannot_speak("http3").unwrap(),
+        "varnish does not speak http3 here; it speaks http1, http2: Varnish has no TLS of its own"
+    );
 }
 
 #[test]
