@@ -29,6 +29,8 @@ pub struct CertificateFiles {
     pub key: PathBuf,
     /// Both in one file, as some servers want them.
     pub both: PathBuf,
+    /// The kind of its key.
+    pub kind: CertificateKey,
     /// The certificate itself, for generators that have no such file.
     pub pem: String,
 }
@@ -81,6 +83,7 @@ fn make(
         certificate: write(".pem", &certificate)?,
         key: write(".key", &private)?,
         both: write(".both.pem", &format!("{certificate}{private}"))?,
+        kind: key,
         pem: certificate,
     })
 }

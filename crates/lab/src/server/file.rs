@@ -44,6 +44,9 @@ pub(super) struct ServerToml {
     /// Which protocols it speaks, and how that is set.
     #[serde(default)]
     pub(super) protocol: Choices,
+    /// Why it does not speak the others, by their names: a sentence each.
+    #[serde(default)]
+    pub(super) without: BTreeMap<String, String>,
     /// Ways in which it can run, and how each is set.
     #[serde(default)]
     pub(super) variant: Choices,

@@ -182,6 +182,7 @@ pub(super) fn values(
             ("both", text(&files.both)),
             ("certificate", text(&files.certificate)),
             ("key", text(&files.key)),
+            ("kind", files.kind.to_string().into()),
         ])
     });
     let all: [(&str, Value); 19] = [

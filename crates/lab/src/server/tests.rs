@@ -660,6 +660,27 @@ fn protocols_are_set_as_each_product_wants_it() {
         nginx.starts_with("nginx does not speak http3 here"),
         "{nginx}"
     );
+    // A folder may say why.
+    assert_eq!(
+        product("varnish").cannot_speak("http3").unwrap(),
+        "varnish does not speak http3 here; it speaks http1, http2: Varnish has no TLS of its own"
+    );
+}
+
+#[test]
+fn what_a_server_does_not_speak_is_a_protocol_that_it_lacks() {
+    check_mistake(
+        "[handler.static]",
+        "[without]\nhttp4 = 'why'",
+        "mine/server.toml:16: without.http4: no protocol that it lacks; these are http1, \
+         http1-tls, http2, http2-tls, http3; did you mean 'http3'?",
+    );
+    check_mistake(
+        "[handler.static]",
+        "[protocol.http2]\n[without]\nhttp2 = 'why'",
+        "mine/server.toml:17: without.http2: no protocol that it lacks; these are http1, \
+         http1-tls, http2-tls, http3; did you mean 'http3'?",
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use model::point::{CERTIFICATE, HANDSHAKE, PROTOCOL};
 use model::tls::TlsRecord;
 
 use crate::lab::{check_answered, files};
+use crate::servers::in_full;
 use crate::support::process::{Run, triathlon};
 use crate::support::{need, not_run};
 
@@ -16,12 +17,16 @@ use crate::support::{need, not_run};
 /// machine.
 const WINDOWS: [&str; 5] = ["100ms", "400ms", "1600ms", "6400ms", "20s"];
 
-/// A lab of one point for each protocol and certificate. It is called like a built-in one, as its
+/// A lab of one point for each server, protocol and certificate; a server is a product and, behind
+/// it, a preset other than the one that holds by itself. It is called like a built-in one, as its
 /// results are looked for there.
 fn tiny(servers: &[&str], load: &str, results: &Path, more: &[&str]) -> Run {
     let servers: Vec<String> = servers
         .iter()
-        .map(|server| format!("[[server]]\nproduct = \"{server}\"\n"))
+        .map(|server| {
+            let (product, preset) = server.split_once(' ').unwrap_or((server, "tuned"));
+            format!("[[server]]\nproduct = \"{product}\"\npreset = \"{preset}\"\n")
+        })
         .collect();
     let text = format!(
         "[experiment]\nname = \"first-heat\"\nquestion = \"Which?\"\nrounds = 1\n\
@@ -106,11 +111,9 @@ fn check_negotiated(trial: &Trial, tls: &TlsRecord, asked: (&str, Option<&str>),
     assert_eq!(negotiated.suite, "TLS_AES_128_GCM_SHA256", "{said}");
     assert_eq!(negotiated.group.as_deref(), Some("X25519"), "{said}");
     assert!(!negotiated.resumed, "{said}");
-    assert_eq!(
-        negotiated.application.as_deref(),
-        Some(application),
-        "{said}"
-    );
+    // A server need not take part in choosing a protocol: it speaks HTTP/1.1 then.
+    let told = negotiated.application.as_deref().unwrap_or("http/1.1");
+    assert_eq!(told, application, "{said}");
     let expected = match key {
         Some("rsa-2048") => "RSA 2048",
         _ => "ECDSA P-256",
@@ -226,6 +229,118 @@ fn check_all(server: &str, protocols: &[&str], key: &str) {
     }
     let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
     assert_eq!(seen, protocols, "{server}");
+}
+
+/// Each protocol of `product` in each preset, in one lab, with a key of that kind where there is
+/// TLS.
+fn check_presets(product: &str, presets: &[&str], protocols: &[&str], key: &str) -> Vec<Trial> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut load = format!("protocol = {protocols:?}");
+    if !key.is_empty() {
+        load.push_str(&format!("\n[tls]\ncertificate = \"{key}\""));
+    }
+    let servers: Vec<String> = presets
+        .iter()
+        .map(|preset| format!("{product} {preset}"))
+        .collect();
+    let servers: Vec<&str> = servers.iter().map(String::as_str).collect();
+    // A server in Java shakes hands for most of a short window, and without a warm-up it is not
+    // warmed up until its rate is steady.
+    let mut tries = WINDOWS[1..].iter().map(|window| {
+        let results = folder.path().join(window);
+        let more = [&*format!("duration={window}"), "warmup=0s"];
+        let run = tiny(&servers, &load, &results, &more).expect_measured();
+        assert!(files(&results, "gaps").is_empty(), "{product}: {run:#?}");
+        trials(&results)
+    });
+    let tells = |trials: &Vec<Trial>| trials.iter().all(check_answered);
+    let mut measured = tries.find(tells).expect("a machine with time for a server");
+    measured.retain(|trial| trial.point.as_ref().is_some_and(|point| !point.ceiling));
+    let mut seen = BTreeSet::new();
+    for trial in &measured {
+        check_spoken(trial);
+        let facts = trial.context.server.as_ref().expect("a server");
+        assert_eq!(facts.error_log_lines, 0, "{facts:?}");
+        seen.insert((facts.preset.clone(), facts.protocol.clone()));
+    }
+    let expected = presets
+        .iter()
+        .flat_map(|preset| protocols.iter().map(move |one| (preset, one)))
+        .map(|(preset, protocol)| ((*preset).to_owned(), (*protocol).to_owned()));
+    assert_eq!(seen, expected.collect(), "{product}");
+    measured
+}
+
+/// As many connections wait to be accepted as the tuned configuration says, as far as the kernel
+/// lets them, whichever protocol the port speaks.
+fn check_backlog(trials: &[Trial]) {
+    let most = fs::read_to_string("/proc/sys/net/core/somaxconn").expect("the kernel's limit");
+    let most: u32 = most.trim().parse().expect("a number");
+    for trial in trials {
+        let facts = trial.context.server.as_ref().expect("a server");
+        let is_told = facts.listen_backlog == Some(most.min(4_096));
+        assert!(is_told || facts.preset != "tuned", "{facts:?}");
+    }
+}
+
+/// A server in Java takes seconds of CPU time to start. As it comes it speaks what takes most of
+/// its configuration, and tuned the others; each preset speaks all of them where servers are
+/// measured in full.
+fn check_in_java(product: &str) {
+    if in_full() {
+        let (both, all) = (["stock", "tuned"], ["http1-tls", "http2", "http2-tls"]);
+        check_backlog(&check_presets(product, &both, &all, "ecdsa-p256"));
+        return;
+    }
+    check_presets(product, &["stock"], &["http2-tls"], "rsa-2048");
+    let others = check_presets(product, &["tuned"], &["http1-tls", "http2"], "ecdsa-p256");
+    check_backlog(&others);
+}
+
+#[test]
+fn jetty_over_tls_and_with_http2() {
+    let needed = ["java", "/usr/share/jetty9/start.jar"];
+    if need("jetty_over_tls_and_with_http2", needed).is_some() {
+        check_in_java("jetty");
+    }
+}
+
+#[test]
+fn tomcat_over_tls_and_with_http2() {
+    let needed = ["java", "/usr/share/tomcat10/bin/catalina.sh"];
+    if need("tomcat_over_tls_and_with_http2", needed).is_some() {
+        check_in_java("tomcat");
+    }
+}
+
+#[test]
+fn trafficserver_over_tls_and_with_http2() {
+    let name = "trafficserver_over_tls_and_with_http2";
+    if need(name, ["traffic_server"]).is_some() {
+        let all = ["http1-tls", "http2", "http2-tls"];
+        let presets = ["stock", "tuned"];
+        check_backlog(&check_presets(
+            "trafficserver",
+            &presets,
+            &all,
+            "ecdsa-p256",
+        ));
+    }
+}
+
+#[test]
+fn varnish_with_http2_in_clear() {
+    if need("varnish_with_http2_in_clear", ["varnishd", "cc"]).is_some() {
+        let presets = ["stock", "tuned"];
+        check_backlog(&check_presets("varnish", &presets, &["http2"], ""));
+    }
+}
+
+#[test]
+fn mighttpd2_with_http2_in_clear() {
+    if need("mighttpd2_with_http2_in_clear", ["mighty"]).is_some() {
+        check_presets("mighttpd2", &["stock", "tuned"], &["http2"], "");
+    }
 }
 
 /// HTTP/3 beside HTTP/2 over TLS, with an exchange at a time and with several.

@@ -215,7 +215,7 @@ fn check_presets_of(
 }
 
 /// Whether servers are measured for as long as a lab does, and not only until they have answered.
-fn in_full() -> bool {
+pub(crate) fn in_full() -> bool {
     std::env::var_os("TRIATHLON_SERVERS_IN_FULL").is_some()
 }
 

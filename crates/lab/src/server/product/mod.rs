@@ -51,6 +51,8 @@ struct Kinds {
     handler: BTreeMap<String, Setting>,
     preset: BTreeMap<String, Setting>,
     protocol: BTreeMap<String, Setting>,
+    /// Why it does not speak the others, as far as its folder says so.
+    without: BTreeMap<String, String>,
     variant: BTreeMap<String, Setting>,
     /// The variant that holds where none is asked for.
     variant_default: Option<String>,
@@ -191,6 +193,7 @@ impl Product {
             handler: reader.settings(&engine, written.handler)?,
             preset: reader.settings(&engine, written.preset)?,
             protocol: reader.settings(&engine, written.protocol)?,
+            without: written.without,
             variant: reader.settings(&engine, written.variant)?,
             variant_default: written.variant_default.map(Spanned::into_inner),
         };
@@ -242,6 +245,7 @@ impl Product {
                 handler: none(),
                 preset: none(),
                 protocol: none(),
+                without: BTreeMap::new(),
                 variant: none(),
                 variant_default: None,
             },

@@ -106,14 +106,26 @@ impl Product {
         if protocol == Spoken::Http1.name() || self.kinds.protocol.contains_key(protocol) {
             return None;
         }
+        let why = self.kinds.without.get(protocol);
         Some(format!(
-            "{} does not speak {protocol} here; it speaks {}",
+            "{} does not speak {protocol} here; it speaks {}{}",
             self.name,
             match names(&self.kinds.protocol).as_slice() {
                 [] => Spoken::Http1.name().to_owned(),
                 some => some.join(", "),
-            }
+            },
+            why.map_or_else(String::new, |why| format!(": {why}"))
         ))
+    }
+
+    /// Why it does not speak protocols, as far as its folder says so: each reason with those that
+    /// it is of.
+    pub fn without(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (protocol, why) in &self.kinds.without {
+            reasons.entry(why).or_default().push(protocol);
+        }
+        reasons
     }
 
     /// Why it cannot log requests in that way, if it cannot.

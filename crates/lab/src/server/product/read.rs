@@ -6,6 +6,7 @@ use std::time::Duration;
 use minijinja::Environment;
 use minijinja::value::Value;
 use model::Span;
+use model::experiment::Spoken;
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -135,11 +136,26 @@ impl<'t> Reader<'t> {
             return Err(self.wrong("access_log", why, None));
         }
         self.check_variants(kinds)?;
+        self.check_without(kinds)?;
         let mut handlers = kinds.handler.keys();
         let twice = handlers.find(|name| kinds.protocol.contains_key(*name));
         twice.map_or(Ok(()), |name| {
             let why = "a handler and a protocol have the same name".to_owned();
             Err(self.wrong(&format!("protocol.{name}"), why, None))
+        })
+    }
+
+    /// What it does not speak is a protocol, and none that it offers.
+    fn check_without(&self, kinds: &Kinds) -> Result<(), ServerError> {
+        let offered = &kinds.protocol;
+        let left = Spoken::ALL.iter().map(|one| one.name());
+        let left: Vec<&str> = left.filter(|name| !offered.contains_key(*name)).collect();
+        let mut written = kinds.without.keys();
+        let strange = written.find(|name| !left.contains(&name.as_str()));
+        strange.map_or(Ok(()), |name| {
+            let near = crate::experiment::nearest(name, left.iter().copied());
+            let why = format!("no protocol that it lacks; these are {}", left.join(", "));
+            Err(self.wrong(&format!("without.{name}"), why, near))
         })
     }
 

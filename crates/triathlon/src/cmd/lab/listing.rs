@@ -54,6 +54,10 @@ pub(super) fn servers(search: &Search) -> anyhow::Result<()> {
             .map(|(kind, words)| format!("{kind}: {}", words.join(", ")))
             .collect();
         out::line(format_args!("{:<13} {}", "", supports.join("; ")))?;
+        for (why, protocols) in product.without() {
+            let protocols = protocols.join(", ");
+            out::line(format_args!("{:<13} not {protocols}: {why}", ""))?;
+        }
         for absent in lacking {
             let remedy = absent.remedy.unwrap_or_default();
             out::line(format_args!("{:<13} {}; {remedy}", "", absent.why))?;
