@@ -1,5 +1,5 @@
-//! The numbers of HdrHistogram's file form: zig-zag LEB128 of at most nine bytes, of which the ninth
-//! has eight bits, so that any number of 64 bits has a form.
+//! The numbers of HdrHistogram's file form: zig-zag LEB128 of at most nine bytes, of which the
+//! ninth has eight bits, so that any number of 64 bits has a form.
 
 /// The most bytes that a number takes.
 pub const LONGEST: usize = 9;
