@@ -68,6 +68,8 @@ pub(crate) struct Reading {
     pub(crate) late_us: f64,
     /// The share of its CPU that the generator used.
     pub(crate) busy: f64,
+    /// How many answers it got, where that is another number than its rate by its time.
+    pub(crate) answers: Option<f64>,
 }
 
 /// A generator.
@@ -261,6 +263,7 @@ impl Generator {
         Ok(Reading {
             rate,
             cpu_us: cpu_us / answers,
+            answers: Some(answers),
             ..Reading::default()
         })
     }
@@ -297,6 +300,7 @@ fn run_vegeta(task: &Task<'_>) -> Result<Reading> {
     Ok(Reading {
         rate: number("throughput")?,
         cpu_us: cpu_us / number("requests")?,
+        answers: Some(number("requests")?),
         ..Reading::default()
     })
 }
@@ -324,6 +328,7 @@ pub(crate) fn run_bare(
         median_us: number("median_us "),
         late_us: number("late_p99_us "),
         busy: number("busy "),
+        ..Reading::default()
     })
 }
 
@@ -405,6 +410,7 @@ fn read_trial(text: &str) -> Option<Reading> {
         median_us: number_after(totals, &["\"response_time\":", "\"p50\":"]).unwrap_or(0.0),
         late_us: number_after(totals, &["\"late_time\":", "\"p99\":"]).unwrap_or(0.0),
         busy: cpu_ns / window_ns,
+        ..Reading::default()
     })
 }
 

@@ -30,7 +30,8 @@ impl Row {
         let server_us = server_ns as f64 / 1e3;
         self.rates.push(reading.rate);
         self.generator_us.push(reading.cpu_us);
-        self.server_share.push(server_us / (reading.rate * seconds));
+        let answers = reading.answers.unwrap_or(reading.rate * seconds);
+        self.server_share.push(server_us / answers);
     }
 }
 
