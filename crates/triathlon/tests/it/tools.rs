@@ -370,6 +370,15 @@ fn wrk_says_what_wrk_says() {
     assert_eq!(head(&ours), head(&theirs));
 }
 
+/// nginx with a file of seven bytes over TLS, and the files of who signed for it.
+fn start_with_tls(nginx: &Path) -> (Files, Nginx) {
+    let files = Files::new();
+    files.sign("site", |_| {});
+    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
+    let server = Nginx::start_with_tls(nginx, &[("a", b"seven!\n")], &certificate, &key);
+    (files, server)
+}
+
 /// The same line over TLS, as it is quoted, too: with 32 threads and 1,000 handshakes.
 #[test]
 fn wrk_says_over_tls_what_wrk_says() {
@@ -377,10 +386,7 @@ fn wrk_says_over_tls_what_wrk_says() {
     let Some([wrk, nginx]) = need(test, ["wrk", "nginx"]) else {
         return;
     };
-    let files = Files::new();
-    files.sign("site", |_| {});
-    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
-    let server = Nginx::start_with_tls(&nginx, &[("a", b"seven!\n")], &certificate, &key);
+    let (_files, server) = start_with_tls(&nginx);
     let url = server.https_url("a");
     // 30 seconds are cut short: 1,000 handshakes take one or two of them.
     let line = "-t 32 -c 1000 -d 5 --latency";
@@ -426,10 +432,7 @@ fn a_late_handshake_is_waited_for_as_wrk_waits() {
     let Some([wrk, nginx]) = need(test, ["wrk", "nginx"]) else {
         return;
     };
-    let files = Files::new();
-    files.sign("site", |_| {});
-    let (certificate, key) = (files.path("site.pem"), files.path("site.key"));
-    let server = Nginx::start_with_tls(&nginx, &[("a", b"seven!\n")], &certificate, &key);
+    let (files, server) = start_with_tls(&nginx);
     let https = server.https_url("a");
     let port = https
         .rsplit(':')

@@ -179,14 +179,19 @@ fn a_budget_leaves_out_what_would_make_windows_too_short() {
     assert_eq!(names("duration_min=1s"), 3);
 }
 
-#[test]
-fn a_budget_leaves_out_what_has_the_least_priority_only_where_nothing_less_fits() {
-    let big = first_heat(&[
+/// Two servers and a workload are missed less than the others.
+fn with_priorities() -> Experiment {
+    first_heat(&[
         "server[1].priority=3",
         "server[2].priority=2",
         "workload[1].priority=2",
         "duration=10s",
-    ]);
+    ])
+}
+
+#[test]
+fn a_budget_leaves_out_what_has_the_least_priority_only_where_nothing_less_fits() {
+    let big = with_priorities();
     let present = [0, 1, 2, 3];
     let names = |scaled: &Scaled| -> Vec<String> {
         let servers = scaled.experiment.servers().iter();
@@ -238,12 +243,7 @@ fn a_budget_leaves_out_what_has_the_least_priority_only_where_nothing_less_fits(
 /// The same as data.
 #[test]
 fn what_a_budget_leaves_out_is_listed() {
-    let big = first_heat(&[
-        "server[1].priority=3",
-        "server[2].priority=2",
-        "workload[1].priority=2",
-        "duration=10s",
-    ]);
+    let big = with_priorities();
     let present = [0, 1, 2, 3];
     let smallest = scale(&big, &these(&present), AT_ONCE, Span::from_s(1));
     let gone = |part: Part, priority: Option<u32>| {

@@ -104,7 +104,7 @@ pub(super) fn common(given: &Given, url: &str) -> Result<Asked, UsageError> {
     // wrk looks at the status alone.
     words.push("--expect=status".to_owned());
     // Nor does it give up a connect or a handshake: one may last as long as all.
-    let seconds = given.number("-d", 10) + 60;
+    let seconds = given.number("-d", 10).saturating_add(60);
     words.push(format!("--connect-timeout={seconds}s"));
     let usual = [
         ("-c", format!("--connections={connections}")),
