@@ -1,5 +1,7 @@
 //! The ranks of servers at the declared load, as rows that pages and texts render.
 
+use std::ops::RangeInclusive;
+
 use verdict::analysis::{Comparison, Measure, Ranked, Standing};
 
 use crate::digests::{Cell, Run};
@@ -11,8 +13,8 @@ const P50: usize = 0;
 /// A server in the list.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// `2`, or a dash where the server could be compared with nobody.
-    pub(crate) rank: String,
+    /// `2`, `2 to 4`, or a dash where the server could be compared with nobody.
+    pub(crate) ranks: String,
     /// Its label.
     pub(crate) server: String,
     /// The median of what is compared; none where there is none.
@@ -34,9 +36,8 @@ pub(crate) fn rows(run: &Run, comparison: &Comparison) -> Vec<Row> {
             true => "–".to_owned(),
             false => text,
         };
-        let rank = ranked.rank.map(|rank| rank.to_string());
         Row {
-            rank: or_dash(rank.unwrap_or_default()),
+            ranks: or_dash(ranked.ranks.as_ref().map(span).unwrap_or_default()),
             server: ranked.server.clone(),
             value: cell.and_then(|cell| value(comparison, cell)),
             not_told_from: or_dash(ranked.not_told_from.join(", ")),
@@ -54,22 +55,29 @@ fn value(comparison: &Comparison, cell: &Cell<'_>) -> Option<(String, Standing)>
     }
 }
 
-/// The ranks in a sentence: `Ranks: 1 origin; 2 lighttpd, nginx; 4 apache.`
+/// `2`, or `2 to 4`.
+fn span(ranks: &RangeInclusive<usize>) -> String {
+    match (ranks.start(), ranks.end()) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first} to {last}"),
+    }
+}
+
+/// The ranks in a sentence: `Ranks: 1 origin; 2 to 3 lighttpd, nginx; 4 apache.`
 pub(crate) fn sentence(comparison: &Comparison) -> Option<String> {
     let ranks = comparison.ranks.as_ref()?;
     if !ranks.can_tell() {
         return Some(ranks.sentence("faster"));
     }
-    let mut groups: Vec<(usize, Vec<&str>)> = Vec::new();
-    for one in &ranks.servers {
-        match (one.rank, groups.last_mut()) {
-            (Some(rank), Some((of_group, names))) if *of_group == rank => names.push(&one.server),
-            (Some(rank), _) => groups.push((rank, vec![&one.server])),
-            (None, _) => {}
-        }
-    }
-    let each = groups.iter();
-    let each = each.map(|(rank, names)| format!("{rank} {}", names.join(", ")));
+    let ranked = ranks.servers.iter();
+    let ranked: Vec<(&RangeInclusive<usize>, &str)> = ranked
+        .filter_map(|one| Some((one.ranks.as_ref()?, one.server.as_str())))
+        .collect();
+    let groups = ranked.chunk_by(|(one, _), (other, _)| one == other);
+    let each = groups.map(|group| {
+        let names: Vec<&str> = group.iter().map(|(_, name)| *name).collect();
+        format!("{} {}", span(group[0].0), names.join(", "))
+    });
     let each: Vec<String> = each.collect();
     Some(format!("Ranks: {}.", each.join("; ")))
 }

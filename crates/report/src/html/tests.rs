@@ -341,7 +341,7 @@ fn two_servers_that_cannot_be_told_apart_are_not_ranked() {
     let said = run.comparisons()[0].certainty().join(" ");
     assert!(said.starts_with("origin: inconclusive"), "{said}");
     let html = bare(&run);
-    assert!(html.contains(&said) && !html.contains(">rank<"));
+    assert!(html.contains(&said) && !html.contains(">ranks<"));
     let text = crate::text::lab(&run, crate::text::Style::default());
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains(&said), "{text}");
@@ -354,7 +354,7 @@ fn two_servers_that_cannot_be_told_apart_are_not_ranked() {
 
 /// Page and terminal rank three servers, of whom two cannot be told apart.
 #[test]
-fn servers_that_cannot_be_told_apart_share_a_rank() {
+fn servers_that_cannot_be_told_apart_share_their_ranks() {
     let mut trials = Heat {
         servers: vec!["nginx", "origin", "lighttpd"],
         workloads: vec![("seven-bytes", 7)],
@@ -377,18 +377,18 @@ fn servers_that_cannot_be_told_apart_share_a_rank() {
     let caption = "Ranks: seven-bytes, at 64 connections</caption>";
     let (_, after) = html.split_once(caption).expect("ranks");
     let rows = after.split("</table>").next().unwrap();
-    let check = |server: &str, rank: &str, other: &str| {
+    let check = |server: &str, ranks: &str, other: &str| {
         let head = format!(">{server}</th>");
         let row = rows.split("<tr>").find(|row| row.contains(&head));
         let row = row.expect("a row");
         let has = |text: &str| row.contains(&format!(">{text}</td>"));
-        assert!(has(rank) && has(other), "{row}");
+        assert!(has(ranks) && has(other), "{row}");
     };
     check("origin", "1", "–");
-    check("nginx", "2", "lighttpd");
-    check("lighttpd", "2", "nginx");
+    check("nginx", "2 to 3", "lighttpd");
+    check("lighttpd", "2 to 3", "nginx");
     let text = crate::text::lab(&run, crate::text::Style::default());
-    assert!(text.contains("Ranks: 1 origin; 2 "), "{text}");
+    assert!(text.contains("Ranks: 1 origin; 2 to 3 "), "{text}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{standing, text};
 use crate::digests::Run;
 use crate::ranks::rows;
 
-/// The table, below what a rank is; a sentence alone where there are no ranks.
+/// The table, below what ranks are; a sentence alone where there are no ranks.
 pub(super) fn table(run: &Run, comparison: &Comparison) -> String {
     let Some(said) = comparison.of_ranks() else {
         return String::new();
@@ -20,7 +20,7 @@ pub(super) fn table(run: &Run, comparison: &Comparison) -> String {
     }
     let _ = write!(
         out,
-        "\n| rank | server | {} | not told apart from |\n|--:|---|--:|---|\n",
+        "\n| ranks | server | {} | not told apart from |\n|--:|---|--:|---|\n",
         comparison.quantity()
     );
     for row in rows {
@@ -29,7 +29,7 @@ pub(super) fn table(run: &Run, comparison: &Comparison) -> String {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} |",
-            row.rank,
+            row.ranks,
             text(&row.server),
             value.unwrap_or_else(|| "–".to_owned()),
             text(&row.not_told_from)

@@ -177,16 +177,17 @@ fn a_page_ranks_servers_where_rounds_tell() {
         run.add(trial);
     }
     let page = study(&run, "x", "y", "", None).unwrap().page;
-    let table = "\n| rank | server | rate | not told apart from |\n|--:|---|--:|---|\n\
+    let table = "\n| ranks | server | rate | not told apart from |\n|--:|---|--:|---|\n\
                  | 1 | origin | 90,000/s | – |\n";
     assert!(page.contains(table), "{page}");
     for (server, other) in [("nginx", "lighttpd"), ("lighttpd", "nginx")] {
-        let row = format!("\n| 2 | {server} | 55,000/s | {other} |\n");
+        let row = format!("\n| 2 to 3 | {server} | 55,000/s | {other} |\n");
         assert!(page.contains(&row), "{page}");
     }
-    let said = "\nThe rank of a server is 1 more than the number of servers that are shown to be \
-                faster by more than 2.0 %, with a chance of 5.0 % at most that any of the 3 pairs \
-                of 3 servers is told apart wrongly.\n";
+    let said = "\nThe ranks that a server may have: the first is 1 more than the number of servers \
+                that are shown to be faster by more than 2.0 %, the last is the number of servers \
+                without those that it is shown to be faster than by as much. The chance that any \
+                of the 3 pairs of 3 servers is told apart wrongly is 5.0 % at most.\n";
     assert!(page.contains(said), "{page}");
 }
 

@@ -2,20 +2,19 @@
 //! load.
 //!
 //! The answer holds each server against one reference. A reader of a list wants more: whether the
-//! second of it is really second. The rank of a server is one more than the number of servers that
-//! are shown to be better, so servers that cannot be told apart from each other share it. Each pair
-//! is compared within rounds, beyond the margin of the experiment, and all pairs of a list are one
-//! family in Holm's procedure. The rank is so the lower end of the confidence set of M. Mogstad,
-//! J. P. Romano, A. M. Shaikh and D. Wilhelm, "Inference for Ranks with Applications to Mobility
-//! across Neighbourhoods and Academic Achievement across Countries", Review of Economic Studies 91
-//! (2024).
+//! second of it is really second. So each server has the ranks that it may have: the first is one more than
+//! the number of servers that are shown to be better, the last is the number of servers without
+//! those that are shown to be worse. Each pair is compared within rounds, beyond the margin of the
+//! experiment, and all pairs of a list are one family in Holm's procedure. These are the confidence
+//! sets of M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, "Inference for Ranks with
+//! Applications to Mobility across Neighbourhoods and Academic Achievement across Countries", Review
+//! of Economic Studies 91 (2024).
 //!
 //! To be told apart is not transitive: the first may be shown to be better than the third while the
-//! second can be told from neither. Then the second shares the rank of the first, and the third has
-//! a rank of its own although it cannot be told from the second. So each row names those that its
-//! server cannot be told from.
+//! second can be told from neither. So each row names those that its server cannot be told from.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
+use std::ops::RangeInclusive;
 
 use model::PointId;
 
@@ -28,9 +27,8 @@ use crate::words;
 pub struct Ranked {
     /// Its label.
     pub server: String,
-    /// One more than the number of servers that are shown to be better; none where it could be
-    /// compared with nobody.
-    pub rank: Option<usize>,
+    /// Those that it may have; none where it could be compared with nobody.
+    pub ranks: Option<RangeInclusive<usize>>,
     /// The servers that it was not told apart from, in the order of the list.
     pub not_told_from: Vec<String>,
 }
@@ -38,7 +36,7 @@ pub struct Ranked {
 /// All servers of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranks {
-    /// The best first; of those that share a rank the one with the better median.
+    /// The best first; of those that may have the same ranks the one with the better median.
     pub servers: Vec<Ranked>,
     /// All pairs of them.
     pub family: Family,
@@ -51,6 +49,25 @@ struct Pair {
     one: usize,
     other: usize,
     rival: Rival,
+}
+
+/// What the pairs of a server say.
+#[derive(Clone, Default)]
+struct Place {
+    is_compared: bool,
+    /// How many are shown to be better.
+    better: usize,
+    /// How many are shown to be worse.
+    worse: usize,
+    not_told_from: Vec<usize>,
+}
+
+impl Place {
+    /// The ranks that its server may have among `compared` servers.
+    fn ranks(&self, compared: usize) -> Option<RangeInclusive<usize>> {
+        self.is_compared
+            .then(|| self.better + 1..=compared - self.worse)
+    }
 }
 
 impl Ranks {
@@ -74,37 +91,39 @@ impl Ranks {
         let estimates = pairs.iter().map(|pair| pair.rival.estimate.as_ref());
         let estimates: Vec<_> = estimates.collect();
         let answers = family_of_pairs.answers(&estimates);
-        let mut better_than = vec![0; count];
-        let mut not_told: Vec<Vec<usize>> = vec![Vec::new(); count];
-        let mut is_compared = vec![false; count];
+        let mut places = vec![Place::default(); count];
         for (pair, answer) in pairs.iter().zip(answers) {
             let Some(ratio) = pair.rival.estimate.as_ref().map(|found| found.ratio) else {
                 continue;
             };
-            is_compared[pair.one] = true;
-            is_compared[pair.other] = true;
-            let is_said = family_of_pairs.allows(&answer, Some(ratio), pair.rival.bounds);
-            match answer {
-                Answer::More if is_said && less_is_better => better_than[pair.one] += 1,
-                Answer::Less if is_said && !less_is_better => better_than[pair.one] += 1,
-                Answer::More | Answer::Less if is_said => better_than[pair.other] += 1,
-                _ => {
-                    not_told[pair.one].push(pair.other);
-                    not_told[pair.other].push(pair.one);
-                }
+            for place in [pair.one, pair.other] {
+                places[place].is_compared = true;
             }
+            let is_said = family_of_pairs.allows(&answer, Some(ratio), pair.rival.bounds);
+            let is_more = answer == Answer::More;
+            if !(is_said && (is_more || answer == Answer::Less)) {
+                places[pair.one].not_told_from.push(pair.other);
+                places[pair.other].not_told_from.push(pair.one);
+                continue;
+            }
+            let (best, rest) = match is_more == less_is_better {
+                true => (pair.other, pair.one),
+                false => (pair.one, pair.other),
+            };
+            places[rest].better += 1;
+            places[best].worse += 1;
         }
-        let rank = |place: usize| is_compared[place].then(|| better_than[place] + 1);
-        let middle = |place: usize| racers[place].1.middle();
+        let compared = places.iter().filter(|place| place.is_compared).count();
         let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by(|one, other| {
-            let of_rank = rank(*one).is_none().cmp(&rank(*other).is_none());
-            let of_rank = of_rank.then(rank(*one).cmp(&rank(*other)));
-            let of_middle = match (middle(*one), middle(*other)) {
+        order.sort_by(|&one, &other| {
+            let key = |place: &Place| (!place.is_compared, place.better, Reverse(place.worse));
+            let of_ranks = key(&places[one]).cmp(&key(&places[other]));
+            let middle = |place: usize| racers[place].1.middle();
+            let of_middle = match (middle(one), middle(other)) {
                 (Some(one), Some(other)) => one.total_cmp(&other),
                 _ => Ordering::Equal,
             };
-            of_rank.then(match less_is_better {
+            of_ranks.then(match less_is_better {
                 true => of_middle,
                 false => of_middle.reverse(),
             })
@@ -112,10 +131,10 @@ impl Ranks {
         let name = |place: &usize| racers[*place].1.server.clone();
         let servers = order.iter().map(|place| {
             let others = order.iter();
-            let others = others.filter(|other| not_told[*place].contains(other));
+            let others = others.filter(|other| places[*place].not_told_from.contains(other));
             Ranked {
                 server: name(place),
-                rank: rank(*place),
+                ranks: places[*place].ranks(compared),
                 not_told_from: others.map(name).collect(),
             }
         });
@@ -135,7 +154,7 @@ impl Ranks {
         rounds_needed(self.family.comparisons, self.family.alpha)
     }
 
-    /// What a rank is here, or why there are none; `better` is `faster` or the like.
+    /// What ranks are here, or why there are none; `better` is `faster` or the like.
     pub fn sentence(&self, better: &str) -> String {
         let servers = words::plural(self.servers.len() as u64, "server");
         let pairs = words::plural(self.family.comparisons as u64, "pair");
@@ -147,9 +166,10 @@ impl Ranks {
             );
         }
         format!(
-            "The rank of a server is 1 more than the number of servers that are shown to be \
-             {better} by more than {}, with a chance of {} at most that any of the {pairs} of \
-             {servers} is told apart wrongly.",
+            "The ranks that a server may have: the first is 1 more than the number of servers that \
+             are shown to be {better} by more than {}, the last is the number of servers without \
+             those that it is shown to be {better} than by as much. The chance that any of the \
+             {pairs} of {servers} is told apart wrongly is {} at most.",
             words::share(self.family.margin),
             words::share(self.family.alpha),
         )

@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use model::point::{CONNECTIONS, RATE, Value};
 
 use super::*;
@@ -573,29 +575,36 @@ fn ranks_of(rates: &[(&str, f64)], count: u32, spread: f64) -> Ranks {
     comparison.ranks.expect("several servers")
 }
 
-fn rows(ranks: &Ranks) -> Vec<(&str, Option<usize>, String)> {
+fn rows(ranks: &Ranks) -> Vec<(&str, Option<RangeInclusive<usize>>, String)> {
     let servers = ranks.servers.iter();
     servers
-        .map(|one| (one.server.as_str(), one.rank, one.not_told_from.join(" ")))
+        .map(|one| {
+            (
+                one.server.as_str(),
+                one.ranks.clone(),
+                one.not_told_from.join(" "),
+            )
+        })
         .collect()
 }
 
 #[test]
-fn servers_that_cannot_be_told_apart_share_a_rank() {
+fn servers_that_cannot_be_told_apart_share_their_ranks() {
     let rates = [("a", 100.0), ("b", 200.0), ("c", 201.0), ("d", 300.0)];
     let ranks = ranks_of(&rates, 12, 0.0);
     let expected = [
-        ("d", Some(1), String::new()),
-        ("c", Some(2), "b".to_owned()),
-        ("b", Some(2), "c".to_owned()),
-        ("a", Some(4), String::new()),
+        ("d", Some(1..=1), String::new()),
+        ("c", Some(2..=3), "b".to_owned()),
+        ("b", Some(2..=3), "c".to_owned()),
+        ("a", Some(4..=4), String::new()),
     ];
     assert_eq!(rows(&ranks), expected);
     assert_eq!(
         ranks.sentence("faster"),
-        "The rank of a server is 1 more than the number of servers that are shown to be faster by \
-         more than 2.0 %, with a chance of 5.0 % at most that any of the 6 pairs of 4 servers is \
-         told apart wrongly."
+        "The ranks that a server may have: the first is 1 more than the number of servers that are \
+         shown to be faster by more than 2.0 %, the last is the number of servers without those \
+         that it is shown to be faster than by as much. The chance that any of the 6 pairs of 4 \
+         servers is told apart wrongly is 5.0 % at most."
     );
 }
 
@@ -605,23 +614,24 @@ fn a_chain_of_servers_names_whom_each_is_not_told_from() {
     let rates = [("a", 100.0), ("b", 101.5), ("c", 103.0)];
     let ranks = ranks_of(&rates, 12, 0.0);
     let expected = [
-        ("c", Some(1), "b".to_owned()),
-        ("b", Some(1), "c a".to_owned()),
-        ("a", Some(2), "b".to_owned()),
+        ("c", Some(1..=2), "b".to_owned()),
+        ("b", Some(1..=3), "c a".to_owned()),
+        ("a", Some(2..=3), "b".to_owned()),
     ];
     assert_eq!(rows(&ranks), expected);
 }
 
 /// One is faster by far in the median of its rounds, and in too few of them to be told apart.
 #[test]
-fn rounds_that_differ_much_share_a_rank() {
+fn rounds_that_differ_much_share_all_ranks() {
     let rates = [("a", 100.0), ("b", 110.0), ("c", 121.0)];
-    let of = |spread: f64| -> Vec<Option<usize>> {
+    let of = |spread: f64| -> Vec<Option<RangeInclusive<usize>>> {
         let ranks = ranks_of(&rates, 12, spread);
-        ranks.servers.iter().map(|one| one.rank).collect()
+        let servers = ranks.servers.into_iter();
+        servers.map(|one| one.ranks).collect()
     };
-    assert_eq!(of(0.0), [Some(1), Some(2), Some(3)]);
-    assert_eq!(of(0.9), [Some(1); 3]);
+    assert_eq!(of(0.0), [Some(1..=1), Some(2..=2), Some(3..=3)]);
+    assert_eq!(of(0.9), [Some(1..=3), Some(1..=3), Some(1..=3)]);
 }
 
 #[test]
@@ -646,14 +656,15 @@ fn at_an_asked_rate_the_shortest_time_is_first() {
     let names: Vec<_> = ranks
         .servers
         .iter()
-        .map(|one| (one.server.as_str(), one.rank))
+        .map(|one| (one.server.as_str(), one.ranks.clone()))
         .collect();
-    assert_eq!(names, [("a", Some(1)), ("b", Some(2)), ("c", Some(3))]);
+    let expected = [("a", Some(1..=1)), ("b", Some(2..=2)), ("c", Some(3..=3))];
+    assert_eq!(names, expected);
 }
 
 /// What rules object to in most rounds is no result: it stands last, without a rank.
 #[test]
-fn a_server_without_a_result_has_no_rank() {
+fn a_server_without_a_result_has_no_ranks() {
     let ids: Vec<_> = [("a", 100.0), ("b", 200.0), ("c", 300.0)]
         .into_iter()
         .map(|(name, rate)| (id(name, 64), rate))
@@ -667,8 +678,8 @@ fn a_server_without_a_result_has_no_rank() {
         .ranks
         .expect("several servers");
     let expected = [
-        ("b", Some(1), String::new()),
-        ("a", Some(2), String::new()),
+        ("b", Some(1..=1), String::new()),
+        ("a", Some(2..=2), String::new()),
         ("c", None, String::new()),
     ];
     assert_eq!(rows(&ranks), expected);
