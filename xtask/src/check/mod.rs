@@ -3,6 +3,7 @@
 mod counts;
 pub(crate) mod programs;
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -60,7 +61,8 @@ pub(crate) fn lints() -> Result<()> {
     step("lints", &mut cargo(&lints))
 }
 
-/// Makes the docs; a warning is an error.
+/// Makes the docs; a warning is an error. What `lints` found free of faults is checked by the same
+/// compiler in the same way, so that cargo takes it from there.
 pub(crate) fn docs() -> Result<()> {
     let docs = [
         "doc",
@@ -70,7 +72,23 @@ pub(crate) fn docs() -> Result<()> {
         "--document-private-items",
         "--quiet",
     ];
-    step("docs", cargo(&docs).env("RUSTDOCFLAGS", "-Dwarnings"))
+    let mut docs = cargo(&docs);
+    docs.env("RUSTDOCFLAGS", "-Dwarnings");
+    if let Some(driver) = clippy_driver() {
+        // What `cargo clippy` sets for the arguments that `lints` has.
+        docs.env("RUSTC_WORKSPACE_WRAPPER", driver);
+        docs.env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
+    }
+    step("docs", &mut docs)
+}
+
+/// The compiler that `cargo clippy` uses; none where it is not beside the others.
+fn clippy_driver() -> Option<PathBuf> {
+    let mut rustc = Command::new("rustc");
+    let told = rustc.args(["--print", "sysroot"]).output().ok()?;
+    let root = String::from_utf8(told.stdout).ok()?;
+    let driver = Path::new(root.trim()).join("bin/clippy-driver");
+    driver.is_file().then_some(driver)
 }
 
 /// All tests, compiled.

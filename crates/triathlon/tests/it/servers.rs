@@ -127,15 +127,13 @@ fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
     check_presets_of(product, &["stock", "tuned"], ways, handlers)
 }
 
-/// A server in Java takes seconds of CPU time to start. As it comes it is asked for a file, and
-/// tuned by its servlet; each preset by each handler where servers are measured in full.
+/// A server in Java takes seconds of CPU time to start, so a lab has it tuned and asks its servlet;
+/// each preset answers by each handler where servers are measured in full, and in a test of `lab`.
 fn check_in_java(product: &str) {
-    if in_full() {
-        check_all_of(product, &[""], &["static", "java"]);
-        return;
-    }
-    check_presets_of(product, &["stock"], &[""], &["static"]);
-    check_presets_of(product, &["tuned"], &[""], &["java"]);
+    match in_full() {
+        true => check_all_of(product, &[""], &["static", "java"]),
+        false => check_presets_of(product, &["tuned"], &[""], &["java"]),
+    };
 }
 
 fn check_presets_of(
