@@ -2,13 +2,13 @@
 //! load.
 //!
 //! The answer holds each server against one reference. A reader of a list wants more: whether the
-//! second of it is really second. So each server has the ranks that it may have: the first is one more than
-//! the number of servers that are shown to be better, the last is the number of servers without
-//! those that are shown to be worse. Each pair is compared within rounds, beyond the margin of the
-//! experiment, and all pairs of a list are one family in Holm's procedure. These are the confidence
-//! sets of M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, "Inference for Ranks with
-//! Applications to Mobility across Neighbourhoods and Academic Achievement across Countries", Review
-//! of Economic Studies 91 (2024).
+//! second of it is really second. So each server has the ranks that it may have: the first is one
+//! more than the number of servers that are shown to be better, the last is the number of servers
+//! without those that are shown to be worse. Each pair is compared within rounds, beyond the margin
+//! of the experiment, and all pairs of a list are one family in Holm's procedure. These are the
+//! confidence sets of M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, "Inference for Ranks
+//! with Applications to Mobility across Neighbourhoods and Academic Achievement across Countries",
+//! Review of Economic Studies 91 (2024).
 //!
 //! To be told apart is not transitive: the first may be shown to be better than the third while the
 //! second can be told from neither. So each row names those that its server cannot be told from.
