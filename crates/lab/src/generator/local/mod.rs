@@ -5,12 +5,13 @@
 
 mod lines;
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::process::{ChildStdin, Command, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use model::plan::Stop;
@@ -143,9 +144,9 @@ impl<'a> Local<'a> {
         let leaf = self.scratch.leaf();
         let workers = part.as_ref().map(|part| part.workers.clone());
         let mut child = self.start(plan, workers.as_ref(), leaf.as_ref())?;
-        let mut stdin = child.take_stdin().expect("its standard input is a pipe");
-        hand_in(plan, &mut stdin)?;
-        // Whoever has the whole plan reads to the end of it.
+        let stdin = child.take_stdin().expect("its standard input is a pipe");
+        let stdin = hand_in(plan, stdin)?;
+        // Whoever has the whole plan reads to the end of it, which comes when nobody holds this.
         let mut baton = part.map(|part| Baton::new(part, stdin));
         let group = Group {
             pid: child.pid(),
@@ -209,27 +210,32 @@ impl Generator for Local<'_> {
     }
 }
 
-fn hand_in(plan: &PlanFile, stdin: &mut ChildStdin) -> Result<(), LabError> {
-    let text = plan.to_json().map_err(|error| failed(error.to_string()))?;
-    match stdin.write_all((text + "\n").as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(failed(format!("it did not take its plan: {error}")))
-        }
-        _ => Ok(()),
-    }
+/// Hands `plan` in while this goes on: a plan with thousands of addresses is more than a pipe holds,
+/// and one that never reads it must be given up like any other. Who is gone before it has read all
+/// of it is noticed by its silence.
+fn hand_in(plan: &PlanFile, mut stdin: ChildStdin) -> Result<JoinHandle<ChildStdin>, LabError> {
+    let text = plan.to_json().map_err(|error| failed(error.to_string()))? + "\n";
+    let write = move || {
+        drop(stdin.write_all(text.as_bytes()));
+        stdin
+    };
+    let thread = thread::Builder::new().name("plan".to_owned());
+    thread
+        .spawn(write)
+        .map_err(|error| failed(format!("no thread could hand it its plan: {error}")))
 }
 
 /// What is between a part of a load and whoever says when all parts begin.
 struct Baton<'a> {
     part: Part<'a>,
-    /// None once there is nothing left to say.
-    stdin: Option<ChildStdin>,
+    /// What its plan is written to, by a thread; none once there is nothing left to say.
+    stdin: Option<JoinHandle<ChildStdin>>,
     is_ready: bool,
     is_stopped: bool,
 }
 
 impl<'a> Baton<'a> {
-    const fn new(part: Part<'a>, stdin: ChildStdin) -> Self {
+    const fn new(part: Part<'a>, stdin: JoinHandle<ChildStdin>) -> Self {
         Self {
             part,
             stdin: Some(stdin),
@@ -243,7 +249,9 @@ impl<'a> Baton<'a> {
         match (self.part.told)(self.is_ready) {
             Told::Nothing => None,
             Told::Begin(start) => {
-                let mut stdin = self.stdin.take_if(|_| self.is_ready)?;
+                let thread = self.stdin.take_if(|_| self.is_ready)?;
+                // Whoever is ready has read its plan, so this waits for nobody.
+                let mut stdin = thread.join().expect("writing does not panic");
                 // One that is gone is noticed by its silence.
                 drop(writeln!(stdin, "{}", start.as_ns()));
                 Some(longest(plan))

@@ -1,3 +1,6 @@
+use std::io;
+use std::net::Ipv4Addr;
+
 use model::event::Phase;
 use model::fixture;
 
@@ -114,6 +117,23 @@ fn nonsense_is_no_event() {
         "{text}"
     );
     assert!(text.ends_with("hello\n"), "{text}");
+}
+
+/// Whoever waited for such a child until it reads would wait for ever.
+#[test]
+fn a_generator_that_never_reads_a_long_plan_is_still_heard() {
+    let script = r#"echo '{"event":"failed","error":"no plan for me"}'; exec sleep 100000"#;
+    let scratch = scratch();
+    let mut local = Local::new(PathBuf::from("/bin/sh"), vec![0], None, &scratch);
+    local = local.with_arguments(vec!["-c".to_owned(), script.to_owned()]);
+    let sources = (0..20_000_u32).map(|number| Ipv4Addr::from_bits(0x7f00_0001 + number).into());
+    let plan = PlanFile {
+        sources: sources.collect(),
+        ..plan()
+    };
+    let result = local.run(&plan, &mut |_, _| ());
+    let text = result.unwrap_err().to_string();
+    assert_eq!(text, "the generator failed: no plan for me");
 }
 
 #[test]
