@@ -48,10 +48,14 @@ pub(super) fn list_sites(written: &mut ExperimentFile) -> Result<Vec<String>, (S
         let Some(site) = &workload.site else {
             continue;
         };
-        let there = given::files(Path::new(site))
-            .map_err(|why| (format!("workload[{index}].site"), why))?;
+        let of_site = |why: String| (format!("workload[{index}].site"), why);
+        let asks_for_all = workload.request.is_empty() && workload.body.is_none();
+        if !asks_for_all && !Path::new(site).is_dir() {
+            return Err(of_site(format!("{site} is no folder")));
+        }
         for (number, asked) in workload.request.iter().enumerate() {
-            let Some(file) = asked.file.as_ref().filter(|file| !file.contains("..")) else {
+            let leads_out = |file: &&String| file.split('/').any(|part| part == "..");
+            let Some(file) = asked.file.as_ref().filter(|file| !leads_out(file)) else {
                 continue;
             };
             if !Path::new(site).join(file).is_file() {
@@ -59,7 +63,8 @@ pub(super) fn list_sites(written: &mut ExperimentFile) -> Result<Vec<String>, (S
                 return Err((key, format!("there is no file {file} in {site}")));
             }
         }
-        if workload.request.is_empty() && workload.body.is_none() {
+        if asks_for_all {
+            let there = given::files(Path::new(site)).map_err(of_site)?;
             let asked = |file: String| AskedFile {
                 file: Some(file),
                 ..AskedFile::default()

@@ -144,11 +144,19 @@ fn resolve(written: &str, name: &str) -> Result<Vec<String>, ReadError> {
         }
     }
     let mut schema = String::new();
-    for part in path.iter().filter(|part| part.parse::<usize>().is_err()) {
-        let is_free =
-            |key: &keys::Key| matches!(key.kind, Kind::Settings | Kind::Steps | Kind::Variables);
-        if keys::key(&schema).is_some_and(is_free) {
-            return Ok(path);
+    for (place, part) in path.iter().enumerate() {
+        if part.parse::<usize>().is_ok() {
+            continue;
+        }
+        match keys::key(&schema).map(|key| key.kind) {
+            Some(Kind::Steps | Kind::Variables) => return Ok(path),
+            // The name of a directive, which may have dots.
+            Some(Kind::Settings) => {
+                let directive = path.split_off(place).join(".");
+                path.push(directive);
+                return Ok(path);
+            }
+            _ => {}
         }
         let known = keys::of(&schema).unwrap_or_default();
         if !known.contains(&part.as_str()) {

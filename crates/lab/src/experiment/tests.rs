@@ -540,6 +540,9 @@ fn directives_are_for_servers_whose_folder_says_how_they_are_written() {
     assert!(lines("settings = { \"a b\" = 1 }").contains("server[1].settings.a b"));
     assert!(lines("settings = 5").contains("settings: write a table of text, numbers"));
     assert!(
+        lines("variant = []").contains("server[1].variant: give at least one, or leave it out")
+    );
+    assert!(
         lines("settings = { a = { b = 1 } }")
             .contains("server[1].settings.a: write one value or a list of values")
     );
@@ -561,6 +564,14 @@ fn directives_are_for_servers_whose_folder_says_how_they_are_written() {
     // On the command line too, where the file has none.
     let experiment = parse("x.toml", GOOD, &["server[0].settings.etag=off".to_owned()]).unwrap();
     assert_eq!(experiment.servers()[0].settings["etag"], "off");
+    // Names of directives may have dots.
+    for name in [
+        "server[0].settings.server.max-fds",
+        "server.0.settings.server.max-fds",
+    ] {
+        let experiment = parse("x.toml", GOOD, &[format!("{name}=1000")]).unwrap();
+        assert_eq!(experiment.servers()[0].settings["server.max-fds"], "1000");
+    }
 }
 
 #[test]

@@ -429,6 +429,12 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "check = { within = '5s' }\nfiles = {",
         "mine/server.toml:10: process[0].check: the key 'arguments' is missing",
     );
+    check_mistake(
+        "[handler.static]",
+        "[protocol.https1-tls]",
+        "mine/server.toml:15: protocol.https1-tls: no such key here; there are http1, http1-tls, \
+         http2, http2-tls, http3; did you mean 'http1-tls'?",
+    );
     assert_eq!(
         complaint(&[("stock.conf", CONF)]),
         "mine/server.toml is missing: a server is a folder with this file"
@@ -680,6 +686,39 @@ fn what_a_server_does_not_speak_is_a_protocol_that_it_lacks() {
         "[protocol.http2]\n[without]\nhttp2 = 'why'",
         "mine/server.toml:17: without.http2: no protocol that it lacks; these are http1, \
          http1-tls, http2-tls, http3; did you mean 'http3'?",
+    );
+}
+
+#[test]
+fn how_directives_are_written_must_be_said_whole() {
+    let check = |lines: &str, expected: &str| check_mistake("[handler.static]", lines, expected);
+    check(
+        "[keep_alive]\nidle = 'timeout'",
+        "mine/server.toml:15: keep_alive: [settings] must say how its directives are written",
+    );
+    check(
+        "[settings]\nfile = 'mien.conf'\nline = '{name} {value}'",
+        "mine/server.toml:16: settings.file: no process has this file; there are mine.conf",
+    );
+    check(
+        "[settings]\nfile = 'mine.conf'\nline = '{name}'",
+        "mine/server.toml:17: settings.line: the line lacks {value}",
+    );
+    check(
+        "[settings]\nfile = 'mine.conf'\nline = '{name} {value}'\n[keep_alive]\nrequests = 'most'",
+        "mine/server.toml:18: keep_alive: give both requests and unlimited, its value for no \
+         limit, or neither",
+    );
+}
+
+#[test]
+fn each_process_has_a_name_of_its_own() {
+    let process = "[[process]]\nprograms = [\"sh\"]\nready = { processes = \"1\" }\n";
+    check_mistake(
+        "[[process]]",
+        &format!("{process}[[process]]"),
+        "mine/server.toml:6: process[1].name: two processes are called 'mine': give each a name \
+         of its own",
     );
 }
 

@@ -172,6 +172,11 @@ const LABEL_MOST: usize = 100;
 /// What trials of the ceiling have in the place of a label.
 const CEILING: &str = "ceiling";
 
+/// Whether that axis is written, without a value.
+fn has_none<T>(axis: Option<&OneOrMany<T>>) -> bool {
+    axis.is_some_and(|axis| axis.as_slice().is_empty())
+}
+
 /// Refuses axes without values, and what no server can be told.
 pub(super) fn check(
     file: &ServerFile,
@@ -197,12 +202,11 @@ pub(super) fn check(
         let why = "give at least one of off, on, buffered";
         return Err(wrong(key("access_log"), why));
     }
-    if file
-        .pin
-        .as_ref()
-        .is_some_and(|pin| pin.as_slice().is_empty())
-    {
+    if has_none(file.pin.as_ref()) {
         return Err(wrong(key("pin"), "give at least one of mask, thread"));
+    }
+    if has_none(file.variant.as_ref()) {
+        return Err(wrong(key("variant"), "give at least one, or leave it out"));
     }
     for (name, values) in &file.settings {
         let place = key(&format!("settings.{name}"));

@@ -73,7 +73,9 @@ impl FromStr for Limit {
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{:+}%", self.metric.name, self.change * 100.0)
+        // As it was written: a part of 1 is seldom a hundredth of it, bit for bit.
+        let percent = (self.change * 1e8).round() / 1e6;
+        write!(f, "{}:{percent:+}%", self.metric.name)
     }
 }
 

@@ -320,6 +320,7 @@ impl Side {
         for (key, passes) in &self.passes {
             let values = all.entry(key.clone()).or_default();
             values.unspoilt.counted.clone_from(passes);
+            values.unspoilt.bounds = vec![false; passes.len()];
         }
         let verdicts = self.set.verdicts();
         let mut left_out = Vec::new();

@@ -303,6 +303,9 @@ fn passes_of_probes_are_their_rounds() {
     let end = row(&compared, "socket", "end");
     assert!(end.is_declared);
     assert_eq!(end.text, "dearer (margin 2.0 %)");
+    // The medians of both stand beside their ratio.
+    let ratio = end.b.median / end.a.median;
+    assert!((ratio - 2.0).abs() < 1e-9, "{end:?}");
     assert_eq!(
         row(&compared, "socket", "beginning").answer,
         Answer::Undeclared
@@ -388,8 +391,11 @@ fn a_limit_that_is_none_says_what_is_allowed() {
         let all = "rate, cpu, p50, p99, page_p50, page_p99, memory, beginning, end, course";
         assert!(error.ends_with(&format!("metrics: {all}")), "{error}");
     }
-    let limit: Limit = "p99:+10%".parse().unwrap();
-    assert_eq!(limit.to_string(), "p99:+10%");
+    // As they were written, though a hundredth of 7 is no number of a computer.
+    for text in ["p99:+10%", "p99:+7%", "rate:-0.07%", "p50:+2500%"] {
+        let limit: Limit = text.parse().unwrap();
+        assert_eq!(limit.to_string(), text);
+    }
 }
 
 #[test]

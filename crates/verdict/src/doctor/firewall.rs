@@ -45,9 +45,11 @@ fn tracking(condition: &Condition) -> Answer {
         // Other settings can be read: without the module there is no table that could fill.
         return Answer::NotApplicable;
     };
-    if count * 10 >= max * 9 {
+    // 0 is no limit.
+    if max > 0 && count * 10 >= max * 9 {
         let say = format!(
-            "The firewall tracks {count} connections of at most {max}: new ones are dropped."
+            "The firewall tracks {count} connections of at most {max}: from there on new ones are \
+             dropped."
         );
         let found = Found::all(&Claim::ALL, Severity::Invalid, say)
             .evidence("count", count)
@@ -84,7 +86,7 @@ fn loopback(condition: &Condition) -> Answer {
         Some(Some(listeners)) => {
             let is_loopback =
                 |one: &ListenerCondition| one.address.ip().to_canonical().is_loopback();
-            if !listeners.iter().all(is_loopback) {
+            if listeners.is_empty() || !listeners.iter().all(is_loopback) {
                 return Answer::Silent;
             }
             "The server listens on loopback only."
@@ -105,8 +107,8 @@ fn mtu(condition: &Condition) -> Answer {
     }
     let server = condition.server.as_ref();
     let listeners = server.and_then(|server| server.listeners.as_ref());
-    let is_local = listeners
-        .is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.address.ip().is_loopback()));
+    let is_loopback = |one: &ListenerCondition| one.address.ip().to_canonical().is_loopback();
+    let is_local = listeners.is_some_and(|all| !all.is_empty() && all.iter().all(is_loopback));
     let odd = condition.links.iter().filter_map(|link| {
         let stock = match link.name.as_str() {
             "lo" => 65_536,

@@ -193,7 +193,8 @@ fn open_files(condition: &Condition) -> Answer {
              need up to {needed}.",
             server.name
         );
-        let remedies = server.open_files.iter().filter(few).map(more_files);
+        let short = server.open_files.iter().filter(few);
+        let remedies = short.map(|of| more_files(of, needed));
         let found = Found::all(&[Capacity], Severity::Suspect, say).evidence("limit", limit);
         Answer::Found(found, remedies.collect())
     })
@@ -201,14 +202,14 @@ fn open_files(condition: &Condition) -> Answer {
 
 /// Leaves the hard limit alone where that is possible: once lowered it needs a privilege to come
 /// back.
-fn more_files(of: &OpenFiles) -> Remedy {
-    const ENOUGH: u64 = 65_535;
+fn more_files(of: &OpenFiles, needed: u64) -> Remedy {
+    let enough = needed.max(65_535);
     let pid = of.pid;
     let word = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), |n| n.to_string());
     let soft = word(of.soft);
     let (apply, undo) = match of.hard {
-        Some(hard) if hard < ENOUGH => (format!("{ENOUGH}:{ENOUGH}"), format!("{soft}:{hard}")),
-        _ => (format!("{ENOUGH}:"), format!("{soft}:")),
+        Some(hard) if hard < enough => (format!("{enough}:{enough}"), format!("{soft}:{hard}")),
+        _ => (format!("{enough}:"), format!("{soft}:")),
     };
     Remedy {
         apply: format!("prlimit --pid {pid} --nofile={apply}"),

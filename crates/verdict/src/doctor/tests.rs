@@ -683,6 +683,46 @@ fn more_open_files_leave_the_hard_limit_as_it_was() {
     }
 }
 
+/// A remedy gives what the rule asks for, and never less than there is.
+#[test]
+fn more_open_files_are_enough_for_all_connections() {
+    for (hard, apply) in [(1_048_576, "100064:"), (70_000, "100064:100064")] {
+        let mut condition = healthy();
+        condition.at_once = Some(50_000);
+        let limits = &mut condition.server.as_mut().unwrap().open_files;
+        limits.truncate(1);
+        (limits[0].soft, limits[0].hard) = (Some(70_000), Some(hard));
+        let examination = examine(&condition);
+        let mut found = examination.diagnoses.iter();
+        let found = found.find(|one| one.finding.rule == "SRV-03").unwrap();
+        let expected = format!("prlimit --pid 42 --nofile={apply}");
+        assert_eq!(found.remedies[0].apply, expected);
+    }
+}
+
+#[test]
+fn a_table_without_a_limit_is_never_full() {
+    let is_found = |max: u64| {
+        let mut condition = healthy();
+        condition.tracked_connections = Some(1_000);
+        condition.tracked_connections_max = Some(max);
+        let examination = examine(&condition);
+        let mut found = examination.diagnoses.iter();
+        found.any(|one| one.finding.worst() == Severity::Invalid)
+    };
+    assert_eq!([0, 1_000, 100_000].map(is_found), [false, true, false]);
+}
+
+/// Who listens nowhere is not reached over loopback.
+#[test]
+fn a_server_that_listens_nowhere_listens_on_no_loopback() {
+    let mut condition = healthy();
+    listeners(&mut condition).clear();
+    let examination = examine(&condition);
+    let mut found = examination.diagnoses.iter();
+    assert!(found.all(|one| one.finding.rule != "LNK-02"));
+}
+
 #[test]
 fn rules_that_need_a_trial_are_named() {
     let examination = examine(&healthy());

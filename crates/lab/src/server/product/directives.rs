@@ -4,7 +4,9 @@
 use model::experiment::{KeepAlive, ServerFile, ServerVariant};
 
 use super::super::file::{KeepAliveToml, SettingsToml};
-use super::Product;
+use super::read::Reader;
+use super::{Process, Product};
+use crate::server::ServerError;
 
 /// How directives of one file are written.
 #[derive(Clone, Debug)]
@@ -27,20 +29,47 @@ impl Directives {
         self.file == file
     }
 
-    /// What a folder says of them, if it says anything.
+    /// What a folder says of them, if it says anything; its `processes` write the files.
     pub(super) fn read(
+        reader: &Reader<'_>,
         settings: Option<SettingsToml>,
         keep_alive: Option<KeepAliveToml>,
-    ) -> Option<Self> {
-        let settings = settings?;
+        processes: &[Process],
+    ) -> Result<Option<Self>, ServerError> {
+        let wrong = |key: &str, why: String| Err(reader.wrong(key, why, None));
+        let Some(settings) = settings else {
+            return match keep_alive {
+                Some(_) => wrong(
+                    "keep_alive",
+                    "[settings] must say how its directives are written".to_owned(),
+                ),
+                None => Ok(None),
+            };
+        };
+        let files = processes.iter().flat_map(|process| &process.files);
+        let files: Vec<&str> = files.map(|(name, _)| name.as_str()).collect();
+        if !files.contains(&settings.file.as_str()) {
+            let why = format!("no process has this file; there are {}", files.join(", "));
+            return wrong("settings.file", why);
+        }
+        if let Some(part) = ["{name}", "{value}"]
+            .into_iter()
+            .find(|part| !settings.line.contains(part))
+        {
+            return wrong("settings.line", format!("the line lacks {part}"));
+        }
         let keep_alive = keep_alive.unwrap_or_default();
-        Some(Self {
+        if keep_alive.requests.is_some() != keep_alive.unlimited.is_some() {
+            let why = "give both requests and unlimited, its value for no limit, or neither";
+            return wrong("keep_alive", why.to_owned());
+        }
+        Ok(Some(Self {
             file: settings.file,
             line: settings.line,
             after: settings.after,
             requests: keep_alive.requests.zip(keep_alive.unlimited),
             idle: keep_alive.idle,
-        })
+        }))
     }
 
     /// `text` with each directive set. One that it has is replaced; one that it has only within

@@ -212,6 +212,8 @@ impl Product {
             processes.push(reader.process(&engine, name, index, process.into_inner(), &files)?);
         }
         reader.check_parts(&kinds, &processes)?;
+        let (settings, keep_alive) = (written.settings, written.keep_alive);
+        let directives = Directives::read(&reader, settings, keep_alive, &processes)?;
         Ok(Self {
             name: name.to_owned(),
             install: written.install,
@@ -221,7 +223,7 @@ impl Product {
             access_log_file: written.access_log_file,
             processes,
             kinds,
-            directives: Directives::read(written.settings, written.keep_alive),
+            directives,
             files,
             engine,
             always: None,

@@ -114,12 +114,14 @@ impl<'t> Reader<'t> {
         written.into_iter().map(read).collect()
     }
 
-    /// Presets and log states have fixed names; a handler is not called like a protocol.
+    /// Presets, log states and protocols have fixed names; a handler is not called like a protocol.
     pub(super) fn check_names(&self, kinds: &Kinds) -> Result<(), ServerError> {
         let logs = ["off", "on", "buffered"];
-        let fixed: [(&str, &BTreeMap<String, Setting>, &[&str]); 2] = [
+        let protocols: Vec<&str> = Spoken::ALL.iter().map(|one| one.name()).collect();
+        let fixed: [(&str, &BTreeMap<String, Setting>, &[&str]); 3] = [
             ("access_log", &kinds.access_log, &logs),
             ("preset", &kinds.preset, &["stock", "tuned"]),
+            ("protocol", &kinds.protocol, &protocols),
         ];
         for (kind, settings, known) in fixed {
             if let Some(stranger) = settings.keys().find(|name| !known.contains(&name.as_str())) {
@@ -198,6 +200,12 @@ impl<'t> Reader<'t> {
                 .map(String::as_str)
         };
         for (index, process) in processes.iter().enumerate() {
+            let name = &process.name;
+            if processes[..index].iter().any(|other| other.name == *name) {
+                let key = format!("process[{index}].name");
+                let why = format!("two processes are called '{name}': give each a name of its own");
+                return Err(self.wrong(&key, why, None));
+            }
             let key = format!("process[{index}].only_for");
             if index + 1 == processes.len() && !process.only_for.is_empty() {
                 let why = "the last process is the one that is asked: it always takes part";
@@ -216,7 +224,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn wrong(&self, key: &str, why: String, nearest: Option<&str>) -> ServerError {
+    pub(super) fn wrong(&self, key: &str, why: String, nearest: Option<&str>) -> ServerError {
         self.page.mistake(&self.table, key, why, nearest).into()
     }
 
