@@ -210,9 +210,9 @@ impl Generator for Local<'_> {
     }
 }
 
-/// Hands `plan` in while this goes on: a plan with thousands of addresses is more than a pipe holds,
-/// and one that never reads it must be given up like any other. Who is gone before it has read all
-/// of it is noticed by its silence.
+/// Hands `plan` in while this goes on: one with thousands of addresses is more than a pipe holds,
+/// and who never reads it must be given up like any other. Who is gone before it has read all of it
+/// is noticed by its silence.
 fn hand_in(plan: &PlanFile, mut stdin: ChildStdin) -> Result<JoinHandle<ChildStdin>, LabError> {
     let text = plan.to_json().map_err(|error| failed(error.to_string()))? + "\n";
     let write = move || {
