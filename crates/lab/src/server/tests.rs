@@ -429,12 +429,6 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "check = { within = '5s' }\nfiles = {",
         "mine/server.toml:10: process[0].check: the key 'arguments' is missing",
     );
-    check_mistake(
-        "[handler.static]",
-        "[protocol.https1-tls]",
-        "mine/server.toml:15: protocol.https1-tls: no such key here; there are http1, http1-tls, \
-         http2, http2-tls, http3; did you mean 'http1-tls'?",
-    );
     assert_eq!(
         complaint(&[("stock.conf", CONF)]),
         "mine/server.toml is missing: a server is a folder with this file"
@@ -674,7 +668,13 @@ fn protocols_are_set_as_each_product_wants_it() {
 }
 
 #[test]
-fn what_a_server_does_not_speak_is_a_protocol_that_it_lacks() {
+fn what_a_server_speaks_and_does_not_are_protocols() {
+    check_mistake(
+        "[handler.static]",
+        "[protocol.https1-tls]",
+        "mine/server.toml:15: protocol.https1-tls: no such key here; there are http1, http1-tls, \
+         http2, http2-tls, http3; did you mean 'http1-tls'?",
+    );
     check_mistake(
         "[handler.static]",
         "[without]\nhttp4 = 'why'",
