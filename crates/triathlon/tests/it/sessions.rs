@@ -312,7 +312,8 @@ fn users_come_and_leave_over_each_protocol() {
     fs::write(&path, script).expect("a file");
     let path = path.display().to_string();
     let url = server.url("");
-    let words = ["load", &url, "--script", &path, "-c", "50", "-d", "200ms"];
+    // A place for each who comes, however late a busy machine lets them leave.
+    let words = ["load", &url, "--script", &path, "-c", "300", "-d", "200ms"];
     let run = triathlon(words);
     let told = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
