@@ -170,15 +170,35 @@ const COMPARISONS: &[Comparison] = &[
         ways::sources,
     ),
     (
-        "truth",
-        "response times against those that a server noted itself, in open loop: a run of each that \
-         is valid, after as many tries as there are rounds at most",
-        truth::truth,
+        "truth-constant",
+        "response times in open loop against those that a server noted itself, which answers \
+         within 1 ms",
+        |setting| truth::truth(setting, 0),
     ),
     (
-        "users",
-        "the same of users who follow a script, who stay or come at a rate",
-        truth::users,
+        "truth-two",
+        "the same where 1 answer in 20 takes 20 ms",
+        |setting| truth::truth(setting, 1),
+    ),
+    (
+        "truth-pareto",
+        "the same where answers take 0.3 ms and more, with a heavy tail",
+        |setting| truth::truth(setting, 2),
+    ),
+    (
+        "truth-stall",
+        "the same where the server does nothing for 200 ms, once in each run",
+        |setting| truth::truth(setting, 3),
+    ),
+    (
+        "truth-users-stay",
+        "the same of users who follow a script and stay; 1 answer in 20 takes 20 ms",
+        truth::users_who_stay,
+    ),
+    (
+        "truth-users-come",
+        "the same of users who come at a rate, each for one visit",
+        truth::users_who_come,
     ),
     (
         "capacity",

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::known::{self, Known};
 use super::{queue, task};
 use crate::bench::Setting;
-use crate::bench::generator::{Task, number_after, trial_of};
+use crate::bench::generator::{number_after, trial_of};
 
 /// What the server that gives one answer after the other gives per second.
 const PACE: f64 = 2_000.0;
@@ -29,11 +29,8 @@ pub(in crate::bench) fn capacity(setting: &Setting) -> Result<()> {
     let poisson = (queue::highest_rate(PACE, LIMIT, 0.99), "Poisson");
     for (computed, name) in [even, poisson] {
         let pace = format!("{PACE:.0}");
-        let server = Known::start(&program, setting.server_cpu, &["paced".to_owned(), pace])?;
-        let task = Task {
-            seconds,
-            ..task(setting, &server, 200, 1)
-        };
+        let server = Known::start(&program, setting.server_cpu, 0, &["paced".to_owned(), pace])?;
+        let task = task(setting, &server, 200, seconds);
         let poisson = (name == "Poisson").then_some("--poisson");
         let mut more = vec!["--capacity", "p(99)<10ms"];
         more.extend(poisson);

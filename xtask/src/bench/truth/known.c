@@ -10,10 +10,11 @@
  * With `slots COUNT` before its law it works on so many requests at once, and the others wait for
  * their turn: its capacity is that count by the mean of the law.
  *
- * It prints its port. Told to end, it prints how many answers it gave, and how long each took, in
- * nanoseconds, a line each: from when the kernel took its request in to just before the answer was
- * handed over. The word `first` follows where that was the first answer on its connection. Those of
- * the first WARMUP_MS after the first request are left out of these. */
+ * It prints its port. Told to end, it prints how many answers it gave, and a line for each: when the
+ * kernel took its request in, by the clock of the day, and how long it took from then to just before
+ * the answer was handed over, both in nanoseconds. The word `first` follows where that was the first
+ * answer on its connection. Of more than some million answers only the first are told. Its first
+ * stall begins half of EVERY_MS after WARMUP_MS after the first request. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -32,7 +33,7 @@
 #include <unistd.h>
 
 #define FILES 20000
-#define ANSWERS 16000000
+#define ANSWERS 4000000
 #define SLOTS 1024
 
 static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n1234567";
@@ -47,10 +48,15 @@ struct held {
 
 static struct held heap[FILES];
 static int held_count;
-static uint32_t *took;
-/* Which of those are the first of their connections. */
-static unsigned char *firsts;
-static size_t took_count;
+/* What is known of an answer that was given. */
+struct note {
+  int64_t received;
+  uint32_t took;
+  unsigned char is_first;
+};
+
+static struct note *notes;
+static size_t note_count;
 static uint64_t answered;
 /* How many bytes of the blank line that ends a request have come. */
 static unsigned char ending[FILES];
@@ -149,7 +155,7 @@ int main(int argc, char **argv) {
   CPU_ZERO(&one);
   CPU_SET(atoi(argv[1]), &one);
   sched_setaffinity(0, sizeof one, &one);
-  int64_t warmup = atoll(argv[2]) * 1000000, counts_from = 0;
+  int64_t warmup = atoll(argv[2]) * 1000000, first_at = 0;
   char **law = argv + 3;
   if (!strcmp(law[0], "slots") && argc > 6) {
     slots = atoi(law[1]);
@@ -161,10 +167,9 @@ int main(int argc, char **argv) {
   int64_t next_stall = INT64_MAX;
   struct rlimit files = {FILES, FILES};
   setrlimit(RLIMIT_NOFILE, &files);
-  took = malloc(ANSWERS * sizeof *took);
-  memset(took, 0, ANSWERS * sizeof *took);
-  firsts = malloc(ANSWERS);
-  memset(firsts, 0, ANSWERS);
+  notes = malloc(ANSWERS * sizeof *notes);
+  if (!notes) return 6;
+  memset(notes, 0, ANSWERS * sizeof *notes);
   signal(SIGTERM, end);
   signal(SIGALRM, end);
   alarm(900);
@@ -207,9 +212,9 @@ int main(int argc, char **argv) {
         ending[fd] = bytes[at] == "\r\n\r\n"[ending[fd]] ? ending[fd] + 1 : bytes[at] == '\r';
         if (ending[fd] < 4) continue;
         ending[fd] = 0;
-        if (!counts_from) {
-          counts_from = received + warmup;
-          if (stalls) next_stall = counts_from + every / 2;
+        if (!first_at) {
+          first_at = received;
+          if (stalls) next_stall = first_at + warmup + every / 2;
         }
         if (held_count == FILES) return 5;
         push((struct held){due(law, received), received, fd, !asked[fd]});
@@ -226,12 +231,13 @@ int main(int argc, char **argv) {
       /* Of an exchange that its client has given up nothing is known. */
       if (write(one.fd, answer, sizeof answer - 1) < 0) continue;
       answered++;
-      if (one.received < counts_from || took_count == ANSWERS) continue;
-      firsts[took_count] = one.is_first;
-      took[took_count++] = (uint32_t)(time - one.received);
+      if (note_count == ANSWERS) continue;
+      notes[note_count++] = (struct note){one.received, (uint32_t)(time - one.received), one.is_first};
     }
   }
   printf("%llu\n", (unsigned long long)answered);
-  for (size_t i = 0; i < took_count; i++) printf("%u%s\n", took[i], firsts[i] ? " first" : "");
+  for (size_t i = 0; i < note_count; i++)
+    printf("%lld %u%s\n", (long long)notes[i].received, notes[i].took,
+           notes[i].is_first ? " first" : "");
   return 0;
 }

@@ -7,8 +7,6 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::WARMUP_MS;
-
 /// Compiles it into `folder`: its path.
 pub(super) fn compile(folder: &Path) -> Result<PathBuf> {
     let source = crate::root().join("xtask/src/bench/truth/known.c");
@@ -40,10 +38,11 @@ impl Drop for Known {
 }
 
 impl Known {
-    /// Starts it on that CPU with a law of delays.
-    pub(super) fn start(program: &Path, cpu: u32, law: &[String]) -> Result<Self> {
+    /// Starts it on that CPU with a law of delays. Its first stall is told by how long a load warms
+    /// up.
+    pub(super) fn start(program: &Path, cpu: u32, warmup_ms: u32, law: &[String]) -> Result<Self> {
         let mut child = Command::new(program)
-            .args([&cpu.to_string(), &WARMUP_MS.to_string()])
+            .args([&cpu.to_string(), &warmup_ms.to_string()])
             .args(law)
             // Each law has as many words as the longest.
             .args(["0", "0"])
@@ -76,39 +75,53 @@ impl Known {
     }
 }
 
-/// What it noted: how many answers it gave, and how long those that count took, in nanoseconds and
-/// in order.
+/// What it knows of an answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Note {
+    /// When its request was received, in nanoseconds of the clock of the day.
+    pub(super) received: i64,
+    /// How long it took from then, in nanoseconds.
+    pub(super) took: u32,
+    /// Whether it was the first on its connection.
+    pub(super) is_first: bool,
+}
+
+/// What it noted: how many answers it gave, and what it knows of them, in the order in which it was
+/// asked.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Noted {
     pub(super) answered: u64,
-    /// All of them.
-    pub(super) all: Vec<u32>,
-    /// The first of each connection.
-    pub(super) first: Vec<u32>,
-    /// The others.
-    pub(super) later: Vec<u32>,
+    notes: Vec<Note>,
 }
 
 impl Noted {
-    fn read(text: &str) -> Result<Self> {
+    pub(super) fn read(text: &str) -> Result<Self> {
         let mut lines = text.lines();
         let answered = lines.next().context("the server told nothing")?.parse()?;
-        let (mut first, mut later): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
-        for line in lines {
-            match line.strip_suffix(" first") {
-                Some(time) => first.push(time.parse()?),
-                None => later.push(line.parse()?),
-            }
-        }
-        let mut all = [first.as_slice(), later.as_slice()].concat();
-        for times in [&mut all, &mut first, &mut later] {
-            times.sort_unstable();
-        }
+        let mut notes: Vec<Note> = lines.map(Note::read).collect::<Result<_>>()?;
+        notes.sort_by_key(|note| note.received);
+        Ok(Self { answered, notes })
+    }
+
+    /// `count` in a row that it was asked for before the last `after`, where there are so many.
+    pub(super) fn before(&self, after: usize, count: usize) -> Option<&[Note]> {
+        let to = self.notes.len().checked_sub(after)?;
+        self.notes.get(to.checked_sub(count)?..to)
+    }
+}
+
+impl Note {
+    fn read(line: &str) -> Result<Self> {
+        let wrong = || format!("the server noted: {line}");
+        let (line, is_first) = match line.strip_suffix(" first") {
+            Some(line) => (line, true),
+            None => (line, false),
+        };
+        let (received, took) = line.split_once(' ').with_context(wrong)?;
         Ok(Self {
-            answered,
-            all,
-            first,
-            later,
+            received: received.parse().with_context(wrong)?,
+            took: took.parse().with_context(wrong)?,
+            is_first,
         })
     }
 }
@@ -118,16 +131,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_noted_is_in_order_and_apart() {
-        let noted = Noted::read("7\n30\n20 first\n10\n40 first\n").unwrap();
-        let expected = Noted {
-            answered: 7,
-            all: vec![10, 20, 30, 40],
-            first: vec![20, 40],
-            later: vec![10, 30],
+    fn what_it_noted_is_in_the_order_in_which_it_was_asked() {
+        let noted = Noted::read("7\n30 5\n20 9 first\n10 6\n40 8 first\n").unwrap();
+        assert_eq!(noted.answered, 7);
+        let before = |after, count| {
+            let found = noted.before(after, count)?.iter();
+            Some(
+                found
+                    .map(|note| (note.took, note.is_first))
+                    .collect::<Vec<_>>(),
+            )
         };
-        assert_eq!(noted, expected);
+        let all = [(6, false), (9, true), (5, false), (8, true)];
+        assert_eq!(before(0, 4), Some(all.to_vec()));
+        assert_eq!(before(1, 2), Some(all[1..3].to_vec()));
+        assert_eq!((before(0, 5), before(5, 0)), (None, None));
         assert!(Noted::read("").is_err());
-        assert!(Noted::read("1\n2 last\n").is_err());
+        assert!(Noted::read("1\n2\n").is_err());
+        assert!(Noted::read("1\n2 3 last\n").is_err());
     }
 }

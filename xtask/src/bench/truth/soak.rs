@@ -18,13 +18,10 @@ const SETTLED: f64 = 20.0;
 pub(in crate::bench) fn soak(setting: &Setting) -> Result<()> {
     let program = known::compile(&setting.site)?;
     let law = ["constant", "0"].map(str::to_owned);
-    let server = Known::start(&program, setting.server_cpu, &law)?;
+    let server = Known::start(&program, setting.server_cpu, 0, &law)?;
     // A minute of a quick run, else ten.
     let seconds = if setting.seconds == 1 { 60 } else { 600 };
-    let task = crate::bench::generator::Task {
-        seconds,
-        ..task(setting, &server, 64, 1)
-    };
+    let task = task(setting, &server, 64, seconds);
     let file = setting.site.join("soak.json");
     let cpus = ["--cpus", &task.cpu.to_string()];
     let mut command = trial_command(&setting.programs, &task, &cpus, &[]);
