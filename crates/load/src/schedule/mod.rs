@@ -9,10 +9,13 @@
 //! its own position, so that however many workers there are, together they send the same.
 //! Closed loop: at the end of the previous one, which is no schedule at all.
 
+mod even;
+
 use model::plan::pace::Curve;
 use model::plan::{self, Plan, PlanFile, Stop};
 use model::units::{Instant, Rate, Span};
 
+use self::even::{Even, instant_of};
 use crate::random::Random;
 
 /// A run of arrivals, taken together.
@@ -48,12 +51,7 @@ pub struct Schedule {
 #[derive(Clone, Debug)]
 enum Kind {
     Closed,
-    Fixed {
-        rate: Rate,
-        /// The position of the next among those of all workers.
-        position: u64,
-        workers: u64,
-    },
+    Fixed(Even),
     Poisson {
         random: Random,
         mean_gap_ns: f64,
@@ -124,11 +122,9 @@ impl Schedule {
         let spacing = || Spacing::new(arrivals, seed, file.workers, index);
         let kind = match (arrivals, curve) {
             (plan::Arrivals::Closed, _) => Kind::Closed,
-            (plan::Arrivals::Fixed { rate_per_1000_s }, None) => Kind::Fixed {
-                rate: rate_per_1000_s,
-                position: u64::from(index),
-                workers,
-            },
+            (plan::Arrivals::Fixed { rate_per_1000_s }, None) => {
+                Kind::Fixed(Even::new(rate_per_1000_s, index, workers))
+            }
             (plan::Arrivals::Poisson { rate_per_1000_s }, None) => Kind::Poisson {
                 random: Random::new(seed, u64::from(index)),
                 mean_gap_ns: mean_gap_ns(rate_per_1000_s, workers),
@@ -218,26 +214,18 @@ impl Schedule {
         let to_go = end.saturating_since(self.start).saturating_sub(before_next);
         match &mut self.kind {
             Kind::Closed => {}
-            Kind::Fixed {
-                rate,
-                position,
-                workers,
-            } => {
-                // The next is one turn before `position`; a turn of all workers takes so long.
-                let turn_ns = u128::from(*workers) * 1_000_000_000_000;
-                let turns = u128::from(to_go.as_ns()) * u128::from(rate.as_per_1000_s()) / turn_ns;
-                let turns = u64::try_from(turns).unwrap_or(u64::MAX);
-                let turns = skippable(turns, self.left, taken.first >= self.counted_from);
-                *position += turns * *workers;
-                taken.count += turns;
-                if let Some(left) = &mut self.left {
-                    *left -= turns;
-                }
+            Kind::Fixed(even) => {
+                // The next one has been taken of these already.
+                let is_counted = taken.first >= self.counted_from;
+                let turns = skippable(even.turns_in(to_go), self.left, is_counted);
                 if turns > 0 {
-                    let latest = instant_of(*position - 2 * *workers, *rate);
-                    taken.last = self.start + latest;
-                    let next = self.start + instant_of(*position - *workers, *rate);
-                    self.next = Some(next);
+                    even.skip(turns);
+                    taken.count += turns;
+                    if let Some(left) = &mut self.left {
+                        *left -= turns;
+                    }
+                    taken.last = self.start + even.before(2);
+                    self.next = Some(self.start + even.before(1));
                 }
             }
             Kind::Curved { curve, spacing } => {
@@ -289,15 +277,7 @@ impl Schedule {
     fn advance(&mut self) {
         let since_start = match &mut self.kind {
             Kind::Closed => return,
-            Kind::Fixed {
-                rate,
-                position,
-                workers,
-            } => {
-                let at = instant_of(*position, *rate);
-                *position += *workers;
-                at
-            }
+            Kind::Fixed(even) => even.take(),
             Kind::Poisson {
                 random,
                 mean_gap_ns,
@@ -447,12 +427,6 @@ fn skippable(turns: u64, left: Option<u64>, is_counted: bool) -> u64 {
 pub fn share(count: u64, index: u32, workers: u32) -> u64 {
     let (index, workers) = (u64::from(index), u64::from(workers));
     count / workers + u64::from(index < count % workers)
-}
-
-/// When the arrival at `position` is due, in closed form: position / rate.
-fn instant_of(position: u64, rate: Rate) -> Span {
-    let ns = u128::from(position) * 1_000_000_000_000 / u128::from(rate.as_per_1000_s().max(1));
-    Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "below 2^53 for a hundred days")]

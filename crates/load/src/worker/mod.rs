@@ -198,30 +198,6 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.finish()
     }
 
-    /// Hands in what is to be sent and lets time pass: asleep, or spinning where the plan wants it.
-    fn wait(&mut self, wakeup: Instant) -> Instant {
-        if self.batch_start.is_some() || !self.unstamped.is_empty() {
-            let now = self.reactor.now();
-            self.stamp(now);
-            if let Some(start) = self.batch_start.take() {
-                self.recorder.batch(now.saturating_since(start));
-            }
-        }
-        match self.share.spin {
-            Spin::Never => return self.reactor.wait(wakeup),
-            Spin::Auto if self.recorder.outstanding() == 0 => {
-                let now = self.reactor.now();
-                if let Some(until) = self.nap.until(wakeup, now) {
-                    let now = self.reactor.wait(until);
-                    self.nap.ended(until, now);
-                    return now;
-                }
-            }
-            Spin::Auto | Spin::Always => {}
-        }
-        self.reactor.poll()
-    }
-
     /// What was begun or asked since the last submit is handed in at `now`.
     fn stamp(&mut self, now: Instant) {
         for index in 0..self.unstamped.len() {

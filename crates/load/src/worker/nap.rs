@@ -1,11 +1,21 @@
-//! How long to sleep before something is due, where being late costs more than being awake.
+//! How to wait: asleep, and how long before something is due, or awake, where being late costs more
+//! than that.
 
+use model::plan::Spin;
 use model::units::{Instant, Span};
+use sys::reactor::Reactor;
+use wire::Client;
+
+use super::Worker;
 
 /// A machine that wakes up in time is awake so long before.
 const SHORTEST: Span = Span::from_us(100);
 /// Nor does one that does not sleep at all gain from more.
 const LONGEST: Span = Span::from_ms(2);
+
+/// What waits for a connection so long is not measured worse by who sleeps until one has room: an
+/// awakening takes some hundred microseconds at most, one per cent of that.
+const FAR_BEHIND: Span = Span::from_ms(10);
 
 /// Learns from each awakening how long before the due time it has to be.
 ///
@@ -35,6 +45,46 @@ impl Nap {
         } else {
             (self.in_hand - self.in_hand / 256).max(SHORTEST)
         };
+    }
+}
+
+impl<C: Client, R: Reactor> Worker<C, R> {
+    /// Hands in what is to be sent and lets time pass: asleep, or spinning where the plan wants it.
+    pub(super) fn wait(&mut self, wakeup: Instant) -> Instant {
+        if self.batch_start.is_some() || !self.unstamped.is_empty() {
+            let now = self.reactor.now();
+            self.stamp(now);
+            if let Some(start) = self.batch_start.take() {
+                self.recorder.batch(now.saturating_since(start));
+            }
+        }
+        match self.share.spin {
+            Spin::Never => return self.reactor.wait(wakeup),
+            Spin::Auto if self.recorder.outstanding() == 0 => {
+                let now = self.reactor.now();
+                if let Some(until) = self.nap.until(wakeup, now) {
+                    let now = self.reactor.wait(until);
+                    self.nap.ended(until, now);
+                    return now;
+                }
+            }
+            Spin::Auto if self.is_far_behind() => return self.reactor.wait(wakeup),
+            Spin::Auto | Spin::Always => {}
+        }
+        self.reactor.poll()
+    }
+
+    /// Whether what becomes due has to wait for an answer, as others wait before it and no connection
+    /// has room.
+    #[inline]
+    pub(super) fn is_behind(&self) -> bool {
+        self.backlog.len() > 0 && self.pool.hosts() == 1
+    }
+
+    /// The same for so long that it makes no difference when exactly the answer is seen.
+    fn is_far_behind(&self) -> bool {
+        let is_old = |due| due + FAR_BEHIND <= self.reactor.now();
+        self.is_behind() && self.backlog.oldest().is_some_and(is_old)
     }
 }
 

@@ -175,10 +175,12 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         if !self.to_share.is_empty() {
             return Some(self.start);
         }
+        // Who has no connection for what is due need not wake up for it.
+        let next_due = self.schedule.next().filter(|_| !self.is_behind());
         let wakeup = self
             .recorder
             .boundary()
-            .min(self.schedule.next().unwrap_or(window_over))
+            .min(next_due.unwrap_or(window_over))
             .min(self.next_user())
             .min(self.pool.alarms.next())
             .min(self.pool.half_closed.next())

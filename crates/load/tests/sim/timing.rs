@@ -188,6 +188,32 @@ fn who_spins_is_punctual_and_says_what_it_spun() {
     });
 }
 
+/// What has waited for longer than 10 ms waits for an answer asleep, and nothing that becomes due
+/// meanwhile wakes it up.
+#[test]
+fn who_is_far_behind_does_not_spin_for_what_has_to_wait() {
+    where_kernels_never_fail(|| {
+        for (spin, least, most) in [
+            (Spin::Never, 0, 0),
+            (Spin::Auto, 1, 30),
+            (Spin::Always, 1_990, 2_000),
+        ] {
+            let plan = PlanFile {
+                spin,
+                cpus: vec![0],
+                ..open(1, 1_000, s(2))
+            };
+            let record = simulate(plan, hello(Service::Constant(ms(5))));
+            let outcomes = record.total.outcomes;
+            assert_eq!((record.total.due, outcomes.total()), (2_000, 2_000));
+            assert!((398..=402).contains(&outcomes[Outcome::Ok]), "{outcomes:?}");
+            assert!(record.backlog_max > 1_500, "{}", record.backlog_max);
+            let spun = record.workers[0].spin;
+            assert!((ms(least)..=ms(most)).contains(&spun), "{spin:?}: {spun}");
+        }
+    });
+}
+
 #[test]
 fn too_few_connections_block_and_what_never_goes_out_is_shed() {
     where_kernels_never_fail(|| {

@@ -257,7 +257,7 @@ pub enum Stop {
 #[serde(rename_all = "snake_case")]
 pub enum Spin {
     /// In open loop, on a CPU shared with nobody who takes part: from shortly before a due time
-    /// until its answer is there.
+    /// until its answer is there. What has waited for a connection for 10 ms waits on asleep.
     #[default]
     Auto,
     /// It never sleeps.
