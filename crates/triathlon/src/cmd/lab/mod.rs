@@ -27,7 +27,7 @@ use lab::scratch::Scratch;
 use lab::server::{Installed, Search};
 use lab::sweep::{Cost, Present};
 use lab::{LabError, condition};
-use model::{Environment, Experiment, Span};
+use model::{Environment, Experiment, Instant, Manifest, Span};
 use sys::clock;
 use sys::process::Interrupt;
 
@@ -146,16 +146,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(host) = asked.experiment.host() {
         return far::run(args, &asked, host);
     }
+    let fitted = fit(args, &mut asked, &search)?;
+    if args.list {
+        out::write(&fitted.form.grid)?;
+        asked.tell();
+        return Ok(Exit::Done);
+    }
+    measure(args, asked, fitted, &search, own, begun)
+}
+
+/// Runs what is asked, as it was fitted to this machine; `begun` is when the command was.
+fn measure(
+    args: &Args,
+    mut asked: Asked,
+    fitted: Fitted,
+    search: &Search,
+    own: PathBuf,
+    begun: Instant,
+) -> anyhow::Result<Exit> {
     let Fitted {
         mut form,
         division,
         pair,
-    } = fit(args, &mut asked, &search)?;
-    if args.list {
-        out::write(&form.grid)?;
-        asked.tell();
-        return Ok(Exit::Done);
-    }
+    } = fitted;
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
     let is_rehearsed = rehearsal::is_for(args, &asked.experiment);
     if !is_rehearsed {
@@ -179,14 +192,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let read = || now(&environment);
     if is_rehearsed {
         let stage = rehearsal::Stage {
-            search: &search,
+            search,
             division: &division,
             environment: &environment,
             read: &read,
             interrupt,
         };
         let starts = stage.starts(&mut asked, &mut local)?;
-        form = fit_budget(args, &mut asked, &search, &division, &starts)?;
+        form = fit_budget(args, &mut asked, search, &division, &starts)?;
         form.tell(&asked);
     }
     let (store, manifest) = asked.store(&results, &environment, &division)?;
@@ -198,7 +211,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         store: &store,
         scratch: &scratch,
         host: Host::of(&asked.experiment, &read),
-        search: &search,
+        search,
         division: &division,
         calm: Calm::of(&Here, asked.experiment.calm()),
         generator: crew.unwrap_or(&mut local),
@@ -210,9 +223,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         news: &mut |news| screen.show(news),
     };
     if args.verify {
-        let named = finish::names_its_servers(&manifest);
-        let complete =
-            !named || missed::is_complete(&asked.experiment, (&form.servers, &form.missing));
+        let complete = form.is_complete(&asked.experiment, &manifest);
         let right = verify_all(lab)? && complete;
         return Ok(if right { Exit::Done } else { Exit::World });
     }
@@ -237,6 +248,12 @@ struct Form {
 }
 
 impl Form {
+    /// Whether all servers are there that have to be.
+    fn is_complete(&self, experiment: &Experiment, manifest: &Manifest) -> bool {
+        let named = finish::names_its_servers(manifest);
+        !named || missed::is_complete(experiment, (&self.servers, &self.missing))
+    }
+
     /// Tells it, and what was changed of what is asked.
     fn tell(&self, asked: &Asked) {
         out::progress(&self.grid);

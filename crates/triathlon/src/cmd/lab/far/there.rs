@@ -22,7 +22,7 @@ use sys::clock;
 use sys::process::Interrupt;
 
 use super::super::progress::Screen;
-use super::super::{Args, Asked, agents, alone, examine, finish, fit, missed, now};
+use super::super::{Args, Asked, agents, alone, examine, finish, fit, now};
 use super::mirror::{Change, Mirror, place};
 use super::words::{Begin, Ending, Order, Word};
 use crate::exit::{Exit, UsageError};
@@ -120,9 +120,7 @@ fn measure() -> anyhow::Result<Ending> {
         },
     };
     if args.verify {
-        let named = finish::names_its_servers(&manifest);
-        let (servers, missing) = (&fitted.form.servers, &fitted.form.missing);
-        let complete = !named || missed::is_complete(&asked.experiment, (servers, missing));
+        let complete = fitted.form.is_complete(&asked.experiment, &manifest);
         return Ok(Ending::Verified(verify_all(lab)? && complete));
     }
     let outcome = lab.run();
