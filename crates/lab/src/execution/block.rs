@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use model::Trial;
 use model::experiment::{Placement, Restart, Speech};
 use model::point::{
     ACCESS_LOG, CERTIFICATE, CONNECTIONS, CORES, HANDSHAKE, NETWORK, PLACEMENT, PROTOCOL, Point,
     PointId, RATE, SOURCES, Value,
 };
+use model::{Span, Trial};
 
 use super::standby::Waiting;
 use super::{Ground, Lab, News, Progress, Standby};
@@ -34,14 +34,16 @@ impl Lab<'_> {
             return Ok(());
         }
         self.check_interrupt()?;
+        let begun = (self.elapsed)();
         ground.environment = self.host.environment();
         let takes_part = |racer: &Racer| open.iter().any(|slot| slot.racer == *racer);
         let racers: Vec<Racer> = block.racers.iter().copied().filter(takes_part).collect();
         self.tell_block(block, &racers, open.len());
+        let standing = standby.racers();
         standby.keep(&racers);
         let is_among = |slot: &Slot| open.iter().any(|one| one.sequence == slot.sequence);
-        let cost = ground.block_cost(self.experiment, block, &is_among);
-        let share = cost / open.len() as u64;
+        let work = ground.block_work(self.experiment, block, &is_among, &standing);
+        let share = work / open.len() as u64;
         let mut lap = Lap {
             round: block.round,
             attempt: block.attempt,
@@ -51,6 +53,7 @@ impl Lab<'_> {
             wrong: BTreeSet::new(),
             begun: BTreeSet::new(),
             left: Vec::new(),
+            starting: Span::ZERO,
         };
         for &racer in &racers {
             if self.stays(racer, &lap, ground) && !standby.has(racer) {
@@ -60,15 +63,20 @@ impl Lab<'_> {
                 }
             }
         }
+        let around = (self.elapsed)().saturating_sub(begun + lap.starting);
+        progress.learn_around(around);
         for (place, slot) in open.iter().copied().enumerate() {
             self.check_interrupt()?;
             let left = open[place..].iter();
             lap.left = left.map(|slot| (slot.racer, slot.cell.workload)).collect();
             // Who was measured before is again once what is missing beside it was.
             if lap.can_run(slot) && progress.is_open(slot, ground) {
+                let before = (self.elapsed)().saturating_sub(lap.starting);
                 self.run_slot(&mut lap, slot, ground, progress, standby)?;
+                let after = (self.elapsed)().saturating_sub(lap.starting);
+                progress.learn_turn(share.turns, after.saturating_sub(before));
             }
-            progress.spend(share, block.attempt);
+            progress.spend(share, block.round, block.attempt);
         }
         Ok(())
     }
@@ -129,7 +137,15 @@ impl Lab<'_> {
         ground: &Ground,
         progress: &mut Progress,
     ) -> Result<Option<Waiting>, LabError> {
-        match self.start_warm(lap, racer, connections, ground, progress) {
+        let begun = (self.elapsed)();
+        let started = self.start_warm(lap, racer, connections, ground, progress);
+        let took = (self.elapsed)().saturating_sub(begun);
+        lap.starting += took;
+        match &started {
+            Ok(Some(_)) => progress.learn_start(ground.start_time(self.experiment, racer), took),
+            _ => progress.learn_around(took),
+        }
+        match started {
             Ok(waiting) => Ok(waiting),
             Err(error) if self.is_gap(&error)? => {
                 lap.lost.insert(racer);
@@ -354,7 +370,7 @@ impl Lab<'_> {
             done: progress.done(),
             all: progress.all,
             is_void,
-            left: progress.left(),
+            left: progress.left((self.elapsed)()),
         });
         Ok(())
     }
@@ -454,6 +470,8 @@ pub(super) struct Lap {
     begun: BTreeSet<Racer>,
     /// The turns to come, that which is being taken included.
     left: Vec<(Racer, usize)>,
+    /// How long starts took, those before the first turn included.
+    starting: Span,
 }
 
 impl Lap {

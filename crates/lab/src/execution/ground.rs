@@ -8,7 +8,7 @@ use model::{Environment, Experiment, Span};
 use crate::certificate::Certificates;
 use crate::server::Installed;
 use crate::site::Site;
-use crate::sweep::{self, Block, Racer, Slot};
+use crate::sweep::{self, Block, Present, Racer, Slot, Work};
 use crate::trial::{Place, Target};
 
 /// What all blocks stand on.
@@ -91,14 +91,38 @@ impl Ground {
         }
     }
 
-    /// What the open trials of `block` take.
-    pub(super) fn block_cost(
+    /// What is reckoned for the open trials of `block`, if these racers stand there already.
+    pub(super) fn block_work(
         &self,
         experiment: &Experiment,
         block: &Block,
         is_open: &dyn Fn(&Slot) -> bool,
-    ) -> Span {
-        let steady_within = |racer| self.installed(racer)?.product.steady_within();
-        sweep::block_cost(experiment, block, is_open, &steady_within)
+        standing: &BTreeSet<Racer>,
+    ) -> Work {
+        let start = |racer| self.start_time(experiment, racer);
+        sweep::block_work(experiment, block, is_open, &start, standing)
+    }
+
+    /// What is reckoned for a start.
+    pub(super) fn start_time(&self, experiment: &Experiment, racer: Racer) -> Span {
+        let installed = self.installed(racer);
+        let steady_within = installed.and_then(|one| one.product.steady_within());
+        sweep::start_time(experiment, None, steady_within)
+    }
+
+    /// Each server and each ceiling that can be started.
+    pub(super) fn racers(&self, experiment: &Experiment) -> Vec<Racer> {
+        let servers = (0..self.servers.len()).map(Racer::Server);
+        let ceilings = sweep::ceilings(experiment, &|index| self.servers[index].is_some());
+        let all = servers.chain(ceilings);
+        all.filter(|racer| self.installed(*racer).is_some())
+            .collect()
+    }
+
+    /// The servers that can be measured.
+    pub(super) fn present(&self) -> Present {
+        let servers = self.servers.iter().enumerate();
+        let there = servers.filter(|(_, server)| server.is_some());
+        there.map(|(index, _)| index).collect()
     }
 }

@@ -4,12 +4,14 @@
 //! row with its reason; the rest of the experiment goes on. Only what makes every further trial
 //! impossible ends it.
 
+mod allowance;
 mod asking;
 mod block;
 mod ground;
 mod prepare;
 mod present;
 mod progress;
+mod rounds;
 mod search;
 mod standby;
 mod warm;
@@ -35,9 +37,10 @@ use crate::sweep::{self, Racer, Round, Slot};
 
 use ground::Ground;
 use progress::Progress;
+use rounds::Course;
 use standby::Standby;
 
-pub use prepare::verify_all;
+pub use prepare::{Starts, rehearse, verify_all};
 pub use present::{Missing, present};
 
 /// What happens, for whoever shows it.
@@ -131,6 +134,10 @@ pub struct Lab<'a> {
     /// The comparisons of which too few of the stored rounds count, if there are as many spare
     /// rounds as this: like `is_void` it looks at what counts, never at the result.
     pub short: &'a WhatIsShort<'a>,
+    /// How long all of it may take, if somebody said so.
+    pub budget: Option<Span>,
+    /// How long it has been going on, with what came before the lab.
+    pub elapsed: &'a dyn Fn() -> Span,
     /// Whether a person wants to stop: from the first yes on, always yes.
     pub interrupted: &'a dyn Fn() -> bool,
     /// Who wants to know.
@@ -172,7 +179,7 @@ impl Lab<'_> {
         let mut rounds = sweep::schedule(self.experiment, seed, at_once);
         let mut spares = sweep::spares(self.experiment, seed, at_once);
         // With what cannot be measured, so that it is known of whom there are trials.
-        let (mut whole, whole_spares) = (rounds.clone(), spares.clone());
+        let (whole, whole_spares) = (rounds.clone(), spares.clone());
         for round in rounds.iter_mut().chain(&mut spares) {
             round.retain(&|slot| ground.offers(slot.racer, self.workload(slot)));
         }
@@ -194,27 +201,13 @@ impl Lab<'_> {
             }
         }
         self.find_cut(&whole, 0, &ground, &mut progress);
-        for index in 0..rounds.len() {
-            self.run_round(&rounds, index, &mut ground, &mut progress, is_resumed)?;
-        }
-        let count = spares.len();
-        for (index, (mut spare, mut whole_spare)) in
-            spares.into_iter().zip(whole_spares).enumerate()
-        {
-            let short = (self.short)(self.store, count - index)?;
-            if short.is_empty() {
-                break;
-            }
-            for spare in [&mut spare, &mut whole_spare] {
-                spare.retain(&|slot| short.iter().any(|short| self.is_of(slot, short)));
-            }
-            let last = rounds.len();
-            rounds.push(spare);
-            whole.push(whole_spare);
-            self.find_cut(&whole, last, &ground, &mut progress);
-            self.run_round(&rounds, last, &mut ground, &mut progress, is_resumed)?;
-        }
-        Ok(())
+        let course = Course {
+            spares: spares.into_iter().zip(whole_spares).collect(),
+            rounds,
+            whole,
+            is_resumed,
+        };
+        self.run_rounds(course, &mut ground, &mut progress)
     }
 
     /// Finds what has to be measured again because an earlier start left it in two, and tells it.
@@ -248,54 +241,6 @@ impl Lab<'_> {
         self.workload(slot).name == short.workload
             && slot.cell.connections == short.connections
             && (is_ceiling || slot.cell.rate == short.rate)
-    }
-
-    /// Measures what is open in one of `rounds`, and gives its trials their ceilings.
-    fn run_round(
-        &mut self,
-        rounds: &[Round],
-        index: usize,
-        ground: &mut Ground,
-        progress: &mut Progress,
-        is_resumed: bool,
-    ) -> Result<(), LabError> {
-        let outcome = self.measure_round(rounds, index, ground, progress);
-        // What was interrupted has some ceilings, too.
-        let completed = match &outcome {
-            Ok(false) if !is_resumed => Ok(()),
-            _ => self.complete(rounds[index].number),
-        };
-        outcome?;
-        completed
-    }
-
-    /// Measures what is open in one of `rounds`, and again what was spoilt. Returns whether there
-    /// was anything.
-    fn measure_round(
-        &mut self,
-        rounds: &[Round],
-        index: usize,
-        ground: &mut Ground,
-        progress: &mut Progress,
-    ) -> Result<bool, LabError> {
-        let mut standby = None;
-        for attempt in 0..=sweep::REPEATS_MAX {
-            let blocks = progress.attempt(rounds, index, attempt, ground);
-            if blocks.is_empty() {
-                continue;
-            }
-            progress.plan(self.experiment, rounds, ground);
-            let is_shared = blocks.iter().any(|block| block.racers.len() > 1);
-            let standby = standby.get_or_insert_with(|| Standby::new(is_shared));
-            for block in &blocks {
-                self.run_block(block, &|_, _| true, ground, progress, standby)?;
-            }
-            // What others were measured for after its block had had its turn.
-            for block in &blocks {
-                self.run_block(block, &Progress::is_owed, ground, progress, standby)?;
-            }
-        }
-        Ok(standby.is_some())
     }
 
     /// The sequence numbers of stored trials that were spoilt from outside.
@@ -351,9 +296,8 @@ impl Lab<'_> {
         depth: Depth,
     ) -> Result<Vec<Gap>, LabError> {
         let mut gaps = Vec::new();
-        let racers = (0..ground.servers.len()).map(Racer::Server);
-        let ceilings = sweep::ceilings(self.experiment, &|index| ground.servers[index].is_some());
-        for racer in racers.chain(ceilings).collect::<Vec<_>>() {
+        for racer in ground.racers(self.experiment) {
+            // A ceiling is for servers that are right.
             if ground.installed(racer).is_none() {
                 continue;
             }

@@ -6,7 +6,7 @@ use std::fs;
 
 use model::experiment::{AccessLog, Gap};
 use model::tls::TlsFile;
-use model::{Environment, Experiment};
+use model::{Environment, Experiment, Span};
 
 use super::present::{Missing, present};
 use super::{CEILING, Depth, Ground, Lab, News, Progress};
@@ -18,6 +18,8 @@ use crate::sweep::{self, Racer};
 
 /// Descriptors that a server with few connections may want.
 const OPEN_FILES_WANTED: u64 = 65_536;
+/// A plan knows starts in such steps.
+const START_STEP: Span = Span::from_ms(250);
 /// With fewer no server starts: modules, logs and listeners alone take dozens.
 const OPEN_FILES_MIN: u64 = 256;
 
@@ -96,6 +98,42 @@ pub fn verify_all(mut lab: Lab<'_>) -> Result<bool, LabError> {
     lab.verify_before(&mut ground, &mut progress, Depth::Connections)?;
     let are_right = present(&ground) == before && ground.wrong.is_empty();
     Ok(are_right && !ground.responder.version.is_empty())
+}
+
+/// How long starts of servers took, without warm-up, by their labels.
+pub type Starts = BTreeMap<String, Span>;
+
+/// Starts, asks and ends every server once, and measures nothing but how long that takes, by its
+/// label: a budget reckons with it. Who cannot be started is not in the list.
+pub fn rehearse(mut lab: Lab<'_>) -> Result<Starts, LabError> {
+    let (mut ground, _) = ground(&lab)?;
+    let seed = lab.manifest.order_seed;
+    let mut progress = Progress::new(BTreeSet::new(), BTreeSet::new(), seed);
+    let mut starts = Starts::new();
+    for racer in ground.racers(lab.experiment) {
+        lab.check_interrupt()?;
+        let begun = (lab.elapsed)();
+        ground.environment = lab.host.environment();
+        let workloads = ground.asked(racer, lab.experiment);
+        match lab.start_and_ask(racer, &workloads, false, &ground, &mut progress) {
+            Ok(mut asked) => {
+                asked.running.read_condition();
+                asked.running.stop();
+                let took = (lab.elapsed)().saturating_sub(begun);
+                starts.insert(lab.label(racer).to_owned(), in_steps(took));
+            }
+            // It is a row of the lab, which finds it again.
+            Err(error) if lab.is_gap(&error)? => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(starts)
+}
+
+/// The next whole step: starts that differ by milliseconds make no other plan of the next run.
+fn in_steps(took: Span) -> Span {
+    let step = START_STEP.as_ns();
+    Span::from_ns(took.as_ns().div_ceil(step) * step)
 }
 
 impl Lab<'_> {
@@ -234,6 +272,17 @@ impl Lab<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn starts_are_known_in_steps() {
+        for (took, known) in [(0, 0), (1, 250), (250, 250), (251, 500), (1_310, 1_500)] {
+            assert_eq!(
+                in_steps(Span::from_ms(took)),
+                Span::from_ms(known),
+                "{took}"
+            );
+        }
+    }
 
     #[test]
     fn too_few_open_files_are_told_once_and_before_the_start() {

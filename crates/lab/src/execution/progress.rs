@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Experiment, Point, Span};
 
 use super::Ground;
-use crate::sweep::{self, Block, Cell, Round, Slot};
+use super::allowance::{Allowance, Pace};
+use crate::sweep::{self, Block, Cell, Round, Slot, Work};
 
 /// How far it is.
 pub(super) struct Progress {
@@ -23,17 +24,23 @@ pub(super) struct Progress {
     aside: BTreeSet<u32>,
     /// Trials in all, with the repeats that are known to be needed.
     pub(super) all: usize,
-    cost_left: Span,
-    cost_done: Span,
+    work_left: Work,
+    /// Of that the rounds that no budget leaves out, without repeats.
+    required_left: Work,
     /// How often a cell is measured again at most.
     repeats: u32,
     /// Of what is left, that which may have to be measured again.
-    repeatable_left: Span,
+    repeatable_left: Work,
     /// The same of what was done since the last count: its repeats are not among what is left.
-    repeatable_done: Span,
+    repeatable_done: Work,
     /// Cells that were measured, and whether something spoilt one of their trials.
     cells: BTreeMap<(u32, u32, u32, Cell), bool>,
-    started: std::time::Instant,
+    /// How fast it went so far.
+    pace: Pace,
+    /// The budget, if there is one.
+    allowance: Option<Allowance>,
+    /// Cells with spoilt trials for which the budget has no time.
+    not_repeated: u32,
     /// Numbers of exchanges and loads, each with source addresses of its own.
     number: u64,
 }
@@ -45,13 +52,15 @@ impl Progress {
             settled: BTreeSet::new(),
             aside: BTreeSet::new(),
             all: 0,
-            cost_left: Span::ZERO,
-            cost_done: Span::ZERO,
+            work_left: Work::default(),
+            required_left: Work::default(),
             repeats: sweep::REPEATS_MAX,
-            repeatable_left: Span::ZERO,
-            repeatable_done: Span::ZERO,
+            repeatable_left: Work::default(),
+            repeatable_done: Work::default(),
             cells: BTreeMap::new(),
-            started: std::time::Instant::now(),
+            pace: Pace::default(),
+            allowance: None,
+            not_repeated: 0,
             // Another lab a moment ago used other addresses, very likely; and so did this one
             // before it was interrupted.
             number: (seed % 1_000_003 + done.len() as u64) * 4_096,
@@ -155,36 +164,136 @@ impl Progress {
         (0..rounds.len()).all(is_over)
     }
 
-    /// Counts what is left to do, in predicted time: repeats that are known to be needed, too.
+    /// Counts what is left to do, as reckoned: repeats that are known to be needed, too.
     pub(super) fn plan(&mut self, experiment: &Experiment, rounds: &[Round], ground: &Ground) {
         self.all = self.done();
-        self.cost_left = Span::ZERO;
-        self.repeatable_left = Span::ZERO;
-        self.repeatable_done = Span::ZERO;
+        self.work_left = Work::default();
+        self.required_left = Work::default();
+        self.repeatable_left = Work::default();
+        self.repeatable_done = Work::default();
         self.repeats = experiment.repeats();
-        for index in 0..rounds.len() {
+        for (index, round) in rounds.iter().enumerate() {
             for attempt in 0..=sweep::REPEATS_MAX {
                 for block in self.attempt(rounds, index, attempt, ground) {
                     let is_open = |slot: &Slot| self.will_be_open(slot, ground);
                     let open = block.slots.iter().filter(|slot| is_open(slot)).count();
-                    let cost = ground.block_cost(experiment, &block, &is_open);
+                    let work = ground.block_work(experiment, &block, &is_open, &BTreeSet::new());
                     self.all += open;
-                    self.cost_left += cost;
+                    self.work_left += work;
                     if attempt < self.repeats {
-                        self.repeatable_left += cost;
+                        self.repeatable_left += work;
+                    }
+                    if self.is_required(round.number, attempt) {
+                        self.required_left += work;
                     }
                 }
             }
         }
     }
 
-    pub(super) fn spend(&mut self, cost: Span, attempt: u32) {
-        self.cost_done += cost;
-        self.cost_left = self.cost_left.saturating_sub(cost);
+    /// Whether no budget leaves that out.
+    fn is_required(&self, round: u32, attempt: u32) -> bool {
+        let least = self.allowance.as_ref().map(Allowance::least);
+        attempt == 0 && least.is_some_and(|least| round <= least)
+    }
+
+    pub(super) fn spend(&mut self, work: Work, round: u32, attempt: u32) {
+        self.work_left = self.work_left.saturating_sub(work);
         if attempt < self.repeats {
-            self.repeatable_left = self.repeatable_left.saturating_sub(cost);
-            self.repeatable_done += cost;
+            self.repeatable_left = self.repeatable_left.saturating_sub(work);
+            self.repeatable_done += work;
         }
+        if self.is_required(round, attempt) {
+            self.required_left = self.required_left.saturating_sub(work);
+        }
+    }
+
+    /// Takes note of how long a start took for which `reckoned` was reckoned.
+    pub(super) fn learn_start(&mut self, reckoned: Span, took: Span) {
+        self.pace
+            .learn(Work::of_starts(reckoned), Work::of_starts(took));
+    }
+
+    /// The same of a turn.
+    pub(super) fn learn_turn(&mut self, reckoned: Span, took: Span) {
+        self.pace
+            .learn(Work::of_turns(reckoned), Work::of_turns(took));
+    }
+
+    /// The same of what is neither, but comes with starts: the end of servers, a look at the
+    /// machine.
+    pub(super) fn learn_around(&mut self, took: Span) {
+        self.learn_start(Span::ZERO, took);
+    }
+
+    /// From now on this budget is kept.
+    pub(super) const fn keep_to(&mut self, allowance: Option<Allowance>) {
+        self.allowance = allowance;
+    }
+
+    /// Counts what was measured again.
+    pub(super) fn spend_again(&mut self, took: Span) {
+        if let Some(allowance) = &mut self.allowance {
+            allowance.spend_again(took);
+        }
+    }
+
+    /// Whether round `number` is measured, for which `work` was reckoned.
+    pub(super) fn has_round(&self, number: u32, elapsed: Span, work: Work) -> bool {
+        let round = self.pace.of(work);
+        let allowance = self.allowance.as_ref();
+        allowance.is_none_or(|allowance| allowance.has_round(number, elapsed, round))
+    }
+
+    /// Whether there is time for that, if nothing has to follow.
+    pub(super) fn has_time(&self, elapsed: Span, work: Work) -> bool {
+        let took = self.pace.of(work);
+        let allowance = self.allowance.as_ref();
+        allowance.is_none_or(|allowance| allowance.has_time(elapsed, took, Span::ZERO))
+    }
+
+    /// Whether there is time for what is to be measured again in round `number`, beside the rounds
+    /// that follow, for each of which something was reckoned.
+    pub(super) fn has_time_again(
+        &self,
+        number: u32,
+        elapsed: Span,
+        work: Work,
+        behind: &[Work],
+    ) -> bool {
+        let Some(allowance) = &self.allowance else {
+            return true;
+        };
+        let rounds: Vec<Span> = behind.iter().map(|work| self.pace.of(*work)).collect();
+        let longest = rounds.iter().copied().max().unwrap_or_default();
+        let planned = number + u32::try_from(rounds.len()).unwrap_or(u32::MAX);
+        let count = allowance.rounds_behind((number, planned), elapsed, longest);
+        let to_come = rounds.into_iter().take(count as usize).sum();
+        allowance.has_time(elapsed, self.pace.of(work), to_come)
+    }
+
+    /// Of what was to be measured again, that which is not `kept` stays as it was measured.
+    pub(super) fn leave_as_it_is(&mut self, blocks: &[Block], kept: &[Block]) {
+        let slots = |blocks: &[Block]| -> BTreeMap<u32, (usize, Cell)> {
+            let of_block = |block: &Block| {
+                let group = block.group();
+                let slots = block.slots.iter();
+                let slots = slots.map(move |slot| (slot.sequence, (group, slot.cell)));
+                slots.collect::<Vec<_>>()
+            };
+            blocks.iter().flat_map(of_block).collect()
+        };
+        let kept = slots(kept);
+        let mut left = slots(blocks);
+        left.retain(|sequence, _| !kept.contains_key(sequence));
+        self.settled.extend(left.keys().copied());
+        let cells: BTreeSet<(usize, Cell)> = left.into_values().collect();
+        self.not_repeated += u32::try_from(cells.len()).unwrap_or(u32::MAX);
+    }
+
+    /// Cells with spoilt trials that the budget left as they were measured.
+    pub(super) const fn not_repeated(&self) -> u32 {
+        self.not_repeated
     }
 
     /// Counts a trial that is stored, and whether something spoilt it.
@@ -198,33 +307,31 @@ impl Progress {
     }
 
     /// What repeats will take that nobody knows of yet, if as many cells are spoilt as so far.
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-    fn repeats_s(&self) -> f64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "far below 2^53, and a time left for people"
+    )]
+    fn repeats(&self) -> Span {
         let spoilt = self.cells.values().filter(|is_void| **is_void).count();
         let share = spoilt as f64 / self.cells.len().max(1) as f64;
         // Where most are spoilt, repeats do not help, and are given up.
         if share > 0.5 {
-            return 0.0;
+            return Span::ZERO;
         }
-        (self.repeatable_left + self.repeatable_done).as_s_f64() * share
+        let repeatable = self.pace.of(self.repeatable_left + self.repeatable_done);
+        Span::from_ms((repeatable.as_s_f64() * share * 1e3) as u64)
     }
 
-    /// What is left, with the repeats to be expected, at the speed it went so far, once there is
-    /// something to go by.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a time left for people"
-    )]
-    pub(super) fn left(&self) -> Span {
-        let predicted = self.cost_left.as_s_f64() + self.repeats_s();
-        let done = self.cost_done.as_s_f64();
-        let slowness = if done > 5.0 {
-            self.started.elapsed().as_secs_f64() / done
-        } else {
-            1.0
-        };
-        Span::from_ms((predicted * slowness * 1e3) as u64)
+    /// How long the rest will take, with the repeats to be expected, at the speed it went so far,
+    /// and as far as the budget has time for it.
+    pub(super) fn left(&self, elapsed: Span) -> Span {
+        let all = self.pace.of(self.work_left) + self.repeats();
+        match &self.allowance {
+            None => all,
+            Some(allowance) => allowance.left(elapsed, self.pace.of(self.required_left), all),
+        }
     }
 }
 
@@ -237,8 +344,8 @@ mod tests {
     fn error(spoilt_of_ten: u32) -> f64 {
         let minute = Span::from_s(60);
         let mut progress = Progress::new(BTreeSet::new(), BTreeSet::new(), 1);
-        progress.cost_left = minute * 40;
-        progress.repeatable_left = minute * 40;
+        progress.work_left = Work::of_turns(minute * 40);
+        progress.repeatable_left = Work::of_turns(minute * 40);
         let mut took = 0.0;
         let mut said = 0.0;
         for cell in 0..40 {
@@ -256,14 +363,14 @@ mod tests {
                 },
             };
             progress.count(&Point::default(), &slot, is_void);
-            progress.spend(minute, 0);
+            progress.spend(Work::of_turns(minute), 1, 0);
             if cell >= 10 {
                 took += 60.0 * (1.0 + f64::from(u8::from(is_void)));
             } else {
                 took += 60.0 * f64::from(u8::from(is_void));
             }
             if cell == 9 {
-                said = progress.cost_left.as_s_f64() + progress.repeats_s();
+                said = progress.left(Span::ZERO).as_s_f64();
             }
         }
         said / took - 1.0

@@ -3,7 +3,7 @@
 //! They share CPUs, so who is not measured must not run: neither timers nor workers that clear up.
 //! Where not every one of them can be frozen none is, for that would be an advantage of some.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::trial::{Freezing, Standing, Warming};
 use sys::process::Guard;
@@ -52,6 +52,11 @@ impl Standby {
 
     pub(super) fn has(&self, racer: Racer) -> bool {
         self.waiting.contains_key(&racer)
+    }
+
+    /// Who stands there.
+    pub(super) fn racers(&self) -> BTreeSet<Racer> {
+        self.waiting.keys().copied().collect()
     }
 
     /// Ends all but these.

@@ -38,6 +38,10 @@ struct Fake {
     sends: Option<u64>,
     /// As long as fewer trials count, a comparison lacks rounds.
     lacks: Option<usize>,
+    /// How long all of it may take, by a clock on which each trial takes a second and nothing else
+    /// takes any time.
+    budget: Option<Span>,
+    elapsed: Rc<Cell<Span>>,
     stop: Rc<Stop>,
 }
 
@@ -62,6 +66,9 @@ impl Stop {
 impl Generator for Fake {
     fn run(&mut self, plan: &PlanFile, watch: &mut Watch<'_>) -> Result<Trial, LabError> {
         self.plans.push(plan.clone());
+        if matches!(plan.stop, End::DurationNs(_)) {
+            self.elapsed.set(self.elapsed.get() + Span::from_s(1));
+        }
         if self.stop.is_raised() {
             return Err(LabError::Interrupted);
         }
@@ -192,6 +199,7 @@ impl Bench {
             order_seed: 5,
             notes: Vec::new(),
             scaled: Vec::new(),
+            not_repeated: 0,
             left_out: None,
             server_cpus: vec![0],
             generator_cpus: vec![0],
@@ -215,7 +223,8 @@ impl Bench {
         let mut gaps = Vec::new();
         let stop = Rc::clone(&generator.stop);
         let (kernels, void) = (generator.kernels.clone(), generator.void.clone());
-        let lacks = generator.lacks;
+        let (lacks, budget) = (generator.lacks, generator.budget);
+        let elapsed = Rc::clone(&generator.elapsed);
         let reads = Cell::new(0);
         let scratch = Scratch::create_in(self.folder.path(), "scratch-").unwrap();
         let read_machine = || {
@@ -255,6 +264,8 @@ impl Bench {
             division: &division,
             calm: Calm::of(&crate::calm::Here, Span::ZERO),
             generator,
+            budget,
+            elapsed: &|| elapsed.get(),
             interrupted: &|| stop.is_raised(),
             news: &mut |news| {
                 if let News::Gap(gap) = news {
@@ -949,6 +960,111 @@ fn a_comparison_that_lacks_rounds_gets_spare_ones() {
         assert!(turns(&store).len() < expected.len(), "plan {at}");
         bench.run(&store, &mut with(2, None)).0.unwrap();
         assert_eq!(turns(&store), expected, "interrupted at plan {at}");
+    }
+}
+
+/// The numbers of the rounds of which there are trials.
+fn rounds_of(store: &Store) -> BTreeSet<u32> {
+    let points = trials(store).into_iter().map(|trial| trial.point.unwrap());
+    points.map(|point| point.round).collect()
+}
+
+/// A trial takes longer than reckoned, as its window is of 100 ms.
+#[test]
+fn a_budget_that_is_used_up_costs_rounds_and_never_those_that_are_needed() {
+    let overrides = [TWO, &["rounds=9", "connections=[1]", "duration=100ms"]].concat();
+    let Some(bench) = needs_two_servers(&overrides) else {
+        return;
+    };
+    let plain = bench.store();
+    bench.run(&plain, &mut Fake::default()).0.unwrap();
+    let all = turns(&plain);
+    assert_eq!((all.len(), rounds_of(&plain).len()), (9 * 4, 9));
+    assert_eq!(plain.manifest().unwrap(), bench.manifest);
+    // Two comparisons need seven rounds.
+    for (seconds, rounds) in [(36, 9), (33, 8), (30, 7), (5, 7)] {
+        let store = bench.store();
+        let mut fake = Fake {
+            budget: Some(Span::from_s(seconds)),
+            ..Fake::default()
+        };
+        bench.run(&store, &mut fake).0.unwrap();
+        assert_eq!(turns(&store), all[..rounds * 4], "{seconds} s");
+        let manifest = store.manifest().unwrap();
+        assert_eq!(manifest.experiment.experiment.rounds as usize, rounds);
+        let said =
+            format!("{rounds} rounds instead of 9, as starts and trials took longer than reckoned");
+        let said = (rounds < 9).then_some(said);
+        assert_eq!(
+            manifest.scaled,
+            said.into_iter().collect::<Vec<_>>(),
+            "{seconds} s"
+        );
+        assert_eq!(manifest.not_repeated, 0);
+    }
+}
+
+#[test]
+fn what_a_budget_has_no_time_to_repeat_stays_and_a_later_start_makes_up_for_it() {
+    for order in ["order=cell", "order=server"] {
+        let overrides = [TWO, &["rounds=7", "connections=[1]", order]].concat();
+        let Some(bench) = needs_two_servers(&overrides) else {
+            return;
+        };
+        let plain = bench.store();
+        bench.run(&plain, &mut Fake::default()).0.unwrap();
+        assert_eq!(turns(&plain).len(), 7 * 4);
+        // One trial of each round.
+        let void: BTreeSet<u32> = turns(&plain)
+            .into_iter()
+            .step_by(4)
+            .map(|one| one.0)
+            .collect();
+        let with = |budget: Option<u64>| Fake {
+            void: void.clone(),
+            budget: budget.map(Span::from_s),
+            ..Fake::default()
+        };
+        let whole = bench.store();
+        bench.run(&whole, &mut with(None)).0.unwrap();
+        let expected = turns(&whole);
+        assert_eq!(expected.len(), 7 * 6, "{order}");
+        for (seconds, repeated) in [(60, 7), (33, 2), (28, 0), (5, 0)] {
+            let store = bench.store();
+            let mut fake = with(Some(seconds));
+            bench.run(&store, &mut fake).0.unwrap();
+            let when = format!("{order}, {seconds} s");
+            assert_eq!(turns(&store).len(), 7 * 4 + 2 * repeated, "{when}");
+            assert!(
+                fake.elapsed.get() <= Span::from_s(seconds.max(28)),
+                "{when}"
+            );
+            let manifest = store.manifest().unwrap();
+            assert_eq!(manifest.not_repeated as usize, 7 - repeated, "{when}");
+            assert!(manifest.scaled.is_empty(), "{when}");
+            bench.run(&store, &mut with(None)).0.unwrap();
+            assert_eq!(turns(&store), expected, "{when}");
+            assert_eq!(store.manifest().unwrap().not_repeated, 0, "{when}");
+        }
+    }
+}
+
+/// No spare round is begun that does not fit.
+#[test]
+fn a_budget_has_spare_rounds_as_far_as_they_fit() {
+    let overrides = [TWO, &["rounds=7", "connections=[1, 2]"]].concat();
+    let Some(bench) = needs_two_servers(&overrides) else {
+        return;
+    };
+    for (seconds, spare) in [(100, 3), (61, 2), (59, 1), (56, 0), (5, 0)] {
+        let store = bench.store();
+        let mut fake = Fake {
+            lacks: Some(1_000),
+            budget: Some(Span::from_s(seconds)),
+            ..Fake::default()
+        };
+        bench.run(&store, &mut fake).0.unwrap();
+        assert_eq!(rounds_of(&store).len(), 7 + spare, "{seconds} s");
     }
 }
 

@@ -64,6 +64,11 @@ impl Store {
         self.write_manifest(manifest)
     }
 
+    /// Writes the manifest anew: what a budget had no time for is known at the end.
+    pub fn put_manifest(&self, manifest: &Manifest) -> Result<(), LabError> {
+        self.write_manifest(manifest)
+    }
+
     /// Removes the folder if it holds no trial, and the experiment's if it is then empty. Returns
     /// whether it held none.
     pub fn remove_without_trials(&self) -> bool {

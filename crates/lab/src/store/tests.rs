@@ -17,6 +17,7 @@ fn manifest() -> Manifest {
         order_seed: 7,
         notes: Vec::new(),
         scaled: Vec::new(),
+        not_repeated: 0,
         left_out: None,
         server_cpus: vec![0],
         generator_cpus: vec![1],

@@ -18,8 +18,8 @@ use model::experiment::{AccessLog, Network, Order, Placement, ServerVariant, Spe
 use model::units::Rate;
 use model::{Bytes, Experiment, Random, Span};
 
-pub use budget::{Cost, Present, Scaled, rounds_needed, scale, untold};
-pub(crate) use budget::{block_cost, restart};
+pub use budget::{Cost, Present, Scaled, rounds_least, rounds_needed, scale, untold};
+pub(crate) use budget::{Work, block_work, plannable, restart, start_time};
 pub use cut::{Cut, cut};
 pub use left_out::left_out;
 pub use model::experiment::REPEATS_MAX;

@@ -267,7 +267,12 @@ mod tests {
             });
             let present: Present = present.map(|(index, _)| index).collect();
             let scaled = scale(&experiment, &present, 32, budget);
-            assert!(scaled.fits, "{name}: {:?}", scaled.said);
+            let takes = scaled.takes;
+            assert!(
+                takes <= budget + budget / 10,
+                "{name}, {takes}: {:?}",
+                scaled.said
+            );
             assert_eq!(lacks(&experiment, &scaled.experiment), None, "{name}");
         }
     }

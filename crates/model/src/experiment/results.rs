@@ -6,7 +6,8 @@ use super::{ExperimentFile, LeftOut};
 use crate::environment::Tool;
 use crate::point::{Execution, PointId, Values, ValuesFile};
 
-/// `manifest.json`: what was run, written before the first trial and never changed.
+/// `manifest.json`: what was run, written before the first trial. What a budget had no time for is
+/// added when all else is measured.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Manifest {
     /// [`crate::plan::FORMAT`].
@@ -26,6 +27,9 @@ pub struct Manifest {
     /// What was scaled down to fit the budget, a sentence each.
     #[serde(default)]
     pub scaled: Vec<String>,
+    /// Cells with spoilt trials for which the budget had no time to measure them again.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub not_repeated: u32,
     /// What was left out to fit the budget or the machine; none where a version stored this that
     /// told so in sentences alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,6 +62,11 @@ impl Manifest {
             order_seed: self.order_seed,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_none_of_them(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What an experiment could not measure, and why: a row of the report, never silence.

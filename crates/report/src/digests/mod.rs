@@ -43,7 +43,7 @@ pub(crate) use command::shell;
 pub use digest::{Digest, QUANTILES};
 pub(crate) use knee::definition as definition_of_knee;
 pub use knee::{Knee, knees};
-use omissions::Omissions;
+use omissions::{Omissions, not_repeated};
 use order::in_order;
 pub use phases::{LATE, PHASES};
 pub use point::{Cell, Response};
@@ -144,7 +144,8 @@ impl Run {
             notes: {
                 let scaled = manifest.scaled.iter();
                 let scaled = scaled.map(|what| format!("Scaled to the budget: {what}."));
-                manifest.notes.iter().cloned().chain(scaled).collect()
+                let all = manifest.notes.iter().cloned().chain(scaled);
+                all.chain(not_repeated(manifest.not_repeated)).collect()
             },
             published: manifest.experiment.published.clone(),
             asked: manifest.experiment.asked.clone(),

@@ -2,6 +2,7 @@
 
 use model::Manifest;
 use model::experiment::{LeftOut, PointName, Why};
+use verdict::words;
 
 use super::Run;
 
@@ -35,6 +36,20 @@ impl Omissions {
             },
         }
     }
+}
+
+/// That a budget had no time to measure so many spoilt cells again, a sentence.
+pub(super) fn not_repeated(cells: u32) -> Option<String> {
+    let (were, they) = match cells {
+        0 => return None,
+        1 => ("was", "it stays as it was"),
+        _ => ("were", "they stay as they were"),
+    };
+    let cells = words::plural(u64::from(cells), "spoilt cell");
+    Some(format!(
+        "Scaled to the budget: {cells} {were} not measured again, and {they} measured. triathlon \
+         lab --resume makes up for that."
+    ))
 }
 
 impl Run {

@@ -231,8 +231,32 @@ fn what_was_scaled_is_said_as_a_sentence() {
     });
     let manifest: Manifest = serde_json::from_value(manifest).unwrap();
     assert_eq!(
-        Run::of(&manifest, &[]).notes,
-        ["Scaled to the budget: 3 of 4 points on the axis of connections."]
+        manifest.not_repeated, 0,
+        "earlier versions say nothing of it"
+    );
+    let points = "Scaled to the budget: 3 of 4 points on the axis of connections.";
+    let check = |not_repeated: u32, expected: Option<&str>| {
+        let manifest = Manifest {
+            not_repeated,
+            ..manifest.clone()
+        };
+        let expected: Vec<&str> = [points].into_iter().chain(expected).collect();
+        assert_eq!(Run::of(&manifest, &[]).notes, expected);
+    };
+    check(0, None);
+    check(
+        1,
+        Some(
+            "Scaled to the budget: 1 spoilt cell was not measured again, and it stays as it was \
+             measured. triathlon lab --resume makes up for that.",
+        ),
+    );
+    check(
+        12,
+        Some(
+            "Scaled to the budget: 12 spoilt cells were not measured again, and they stay as they \
+             were measured. triathlon lab --resume makes up for that.",
+        ),
     );
 }
 

@@ -50,6 +50,7 @@ fn manifest(rounds: u32) -> Manifest {
         order_seed: 1,
         notes: Vec::new(),
         scaled: Vec::new(),
+        not_repeated: 0,
         left_out: None,
         server_cpus: vec![0],
         generator_cpus: vec![1],

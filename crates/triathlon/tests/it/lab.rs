@@ -155,6 +155,24 @@ fn first_attempts(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// What was built for that is no result.
+#[test]
+fn starts_are_tried_before_a_budget_is_divided() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().display().to_string();
+    let mut arguments = SMALL.to_vec();
+    arguments.extend(["--results", &results, "--budget", "30m"]);
+    let run = lab(&arguments).expect_measured();
+    let run = run.expect_complaint(&["starting each server once", "about"]);
+    assert_eq!(first_attempts(folder.path()).len(), 4, "{run:#?}");
+    let executions = fs::read_dir(folder.path().join("first-heat")).unwrap();
+    let executions: Vec<PathBuf> = executions.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(executions.len(), 1, "{run:#?}");
+    let manifest = lab::store::read_manifest(&executions[0]).unwrap();
+    assert_eq!(manifest.experiment.experiment.rounds, 1);
+    assert_eq!((manifest.scaled, manifest.not_repeated), (Vec::new(), 0));
+}
+
 #[test]
 fn an_experiment_on_origin_alone_ends_with_a_report() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,30 +5,25 @@
 
 mod present;
 mod rounds;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::experiment::{
-    Counts, LeftOut, OneOrMany, RELOAD_WINDOW_MIN, RateText, Restart, ServerVariant, Why,
+    Counts, LeftOut, OneOrMany, RELOAD_WINDOW_MIN, RateText, ServerVariant, Why,
 };
 use model::plan::Protocol;
 use model::{Experiment, ExperimentFile, Span};
 use verdict::words;
 
-use super::{Block, Racer, Slot, schedule, settle, spread};
-use crate::capacity;
+use super::{Racer, Slot, schedule, spread};
 
 pub use self::present::Present;
 use self::rounds::comparisons;
-pub use self::rounds::{rounds_needed, untold};
+pub use self::rounds::{rounds_least, rounds_needed, untold};
+use self::work::{START, starts};
+pub(crate) use self::work::{Work, block_work, restart, start_time};
 
-/// What one trial takes beside its window: new connections, meters, the generator's start and end,
-/// storing. Measured on two cores of 2.5 GHz.
-const OVERHEAD: Span = Span::from_ms(75);
-/// What a start takes: the server's own, the checks, the end.
-const START: Span = Span::from_ms(350);
-/// What freezing and thawing take: connections drained, an exchange, the generator's start and end.
-const THAW: Span = Span::from_ms(45);
 /// A shorter window holds too few of a server's own periods to be worth a trial, whatever else the
 /// experiment says.
 const DURATION_MIN: Span = Span::from_ms(200);
@@ -71,7 +66,7 @@ impl Cost {
         (seed, at_once): (u64, u32),
         is_open: &dyn Fn(&Slot) -> bool,
     ) -> Self {
-        let steady_within = |racer| present.steady_within(racer);
+        let start = |racer| present.start_time(experiment, racer);
         let mut cost = Self {
             trials: 0,
             ceilings: 0,
@@ -85,62 +80,10 @@ impl Cost {
             cost.trials += count(slots().count());
             cost.ceilings += count(slots().filter(is_ceiling).count());
             cost.starts += count(starts(experiment, block, is_open).len());
-            cost.time += block_cost(experiment, block, is_open, &steady_within);
+            let work = block_work(experiment, block, is_open, &start, &BTreeSet::new());
+            cost.time += work.time();
         }
         cost
-    }
-}
-
-/// What the trials of `block` take that `is_open` lets pass, with the starts that they need.
-/// Servers that are warmed up until their rate is steady take as long as they may.
-pub(crate) fn block_cost(
-    experiment: &Experiment,
-    block: &Block,
-    is_open: &dyn Fn(&Slot) -> bool,
-    steady_within: &dyn Fn(Racer) -> Option<Span>,
-) -> Span {
-    let open: Vec<&Slot> = block.slots.iter().filter(|slot| is_open(slot)).collect();
-    let racers: BTreeSet<Racer> = open.iter().map(|slot| slot.racer).collect();
-    let around = settle(experiment) + OVERHEAD;
-    let thaw = match racers.len() > 1 {
-        true => THAW,
-        false => Span::ZERO,
-    };
-    let trial = around + experiment.duration() + thaw;
-    let turn = match experiment.objective().is_empty() {
-        true => trial,
-        false => {
-            let (trials, windows) = capacity::usual(experiment.duration());
-            around * u64::from(trials) + windows + thaw
-        }
-    };
-    let warmup = experiment.warmup();
-    let start = |racer| match steady_within(racer) {
-        Some(limit) if !warmup.is_zero() => START + warmup.max(limit),
-        _ => START + warmup,
-    };
-    let starts = starts(experiment, block, is_open).into_iter().map(start);
-    // The generator's ceiling is that of users who begin together.
-    let is_server = |slot: &&&Slot| matches!(slot.racer, Racer::Server(_));
-    let turns = open.iter().filter(is_server).count() as u64;
-    (experiment.users().ramp() + turn) * turns + trial * (open.len() as u64 - turns) + starts.sum()
-}
-
-/// Who starts: once each racer that is left where it is, the others for each trial.
-fn starts(experiment: &Experiment, block: &Block, is_open: &dyn Fn(&Slot) -> bool) -> Vec<Racer> {
-    let mut stays = BTreeSet::new();
-    let open = block.slots.iter().filter(|slot| is_open(slot));
-    let racers = open.map(|slot| slot.racer);
-    racers
-        .filter(|&racer| restart(experiment, racer) == Restart::Trial || stays.insert(racer))
-        .collect()
-}
-
-/// When that racer is started afresh.
-pub(crate) fn restart(experiment: &Experiment, racer: Racer) -> Restart {
-    match racer {
-        Racer::Ceiling { .. } => experiment.restart(),
-        Racer::Server(index) => experiment.servers()[index].restart,
     }
 }
 
@@ -159,27 +102,41 @@ pub struct Scaled {
     pub left_out: Vec<LeftOut>,
     /// Whether it fits; if not, this is its smallest form.
     pub fits: bool,
+    /// What it takes, the checks before the first trial included.
+    pub takes: Span,
+}
+
+/// What of a budget is planned. The rest is for what is spoilt and measured again, and for what
+/// takes longer than reckoned.
+pub(crate) fn plannable(budget: Span) -> Span {
+    budget - budget / 8
+}
+
+/// What it takes to start and ask each server, and each ceiling, before anything is measured.
+fn checks(experiment: &Experiment, present: &Present) -> Span {
+    let ceilings = super::ceilings(experiment, &|index| present.has(index));
+    let all = present.indices().map(Racer::Server).chain(ceilings);
+    all.map(|racer| present.bare_start(racer).unwrap_or(START))
+        .sum()
 }
 
 /// Makes `experiment` take at most `budget` with `present` of its servers installed.
 pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: Span) -> Scaled {
     // Whoever is left out moves the others.
     let label = |index: usize| experiment.servers()[index].label.as_str();
-    let servers = present.servers();
-    let by_label: BTreeMap<&str, Option<Span>> = servers
-        .map(|(index, steady_within)| (label(index), steady_within))
-        .collect();
-    let labels: BTreeSet<&str> = by_label.keys().copied().collect();
+    let labels: BTreeSet<&str> = present.indices().map(label).collect();
     let present_of = |candidate: &Experiment| -> Present {
         let servers = candidate.servers().iter().enumerate();
-        let of = |(index, server): (usize, &ServerVariant)| {
-            Some((index, *by_label.get(server.label.as_str())?))
-        };
-        servers.filter_map(of).collect()
+        let by_label: BTreeMap<&str, usize> = servers
+            .map(|(index, server)| (server.label.as_str(), index))
+            .collect();
+        present.renumbered(&|index| by_label.get(label(index)).copied())
     };
-    let fits = |candidate: &Experiment| {
-        Cost::of(candidate, &present_of(candidate), at_once).time <= budget
+    let takes = |candidate: &Experiment| {
+        let present = present_of(candidate);
+        Cost::of(candidate, &present, at_once).time + checks(candidate, &present)
     };
+    let fits = |candidate: &Experiment| takes(candidate) <= plannable(budget);
     let least_rounds =
         |candidate: &Experiment| rounds_needed(comparisons(candidate, &present_of(candidate)));
     let mut said = Vec::new();
@@ -220,7 +177,8 @@ pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: S
         said.push(format!("{rounds} rounds instead of {before}"));
     }
     Scaled {
-        fits: fits(&current),
+        fits: takes(&current) <= budget,
+        takes: takes(&current),
         experiment: current,
         said,
         left_out,

@@ -11,6 +11,12 @@ pub fn rounds_needed(comparisons: usize) -> u32 {
     u32::try_from(rounds).expect("the logarithm of a count is small")
 }
 
+/// The fewest rounds to which `experiment` can be cut with `present` of its servers installed: as
+/// many as its comparisons need, or all where it has fewer.
+pub fn rounds_least(experiment: &Experiment, present: &Present) -> u32 {
+    rounds_needed(comparisons(experiment, present)).min(experiment.rounds())
+}
+
 /// How many comparisons `experiment` has with `present` of its servers installed: one for each
 /// workload and each server that it is asked of, but the reference.
 pub(super) fn comparisons(experiment: &Experiment, present: &Present) -> usize {

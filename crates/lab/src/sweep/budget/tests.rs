@@ -2,6 +2,7 @@ use model::experiment::Part;
 
 use super::super::tests::{AT_ONCE, first_heat};
 use super::*;
+use crate::capacity;
 
 /// These servers are installed.
 fn these(servers: &[usize]) -> Present {
@@ -52,9 +53,15 @@ fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
     let full = Cost::of(&big, &present, AT_ONCE).time;
     let scaled = |budget| scale(&big, &present, AT_ONCE, budget);
 
-    let all = scaled(full);
+    // An eighth is kept for what is spoilt.
+    let all = scaled(full * 8 / 7 + Span::from_s(10));
     assert!(all.fits && all.said.is_empty());
     assert_eq!(all.experiment, big);
+    let whole = scaled(full + Span::from_s(10));
+    assert!(whole.fits && !whole.said.is_empty());
+    assert!(
+        Cost::of(&whole.experiment, &present, AT_ONCE).time <= plannable(full + Span::from_s(10))
+    );
 
     let half = scaled(full / 2);
     assert!(half.fits, "{:?}", half.said);
@@ -402,4 +409,35 @@ fn servers_that_are_warmed_up_until_they_are_steady_cost_their_limit() {
         scaled.experiment.servers().len()
     };
     assert_eq!((budget(None), budget(Some(limit))), (4, 3));
+}
+
+/// Apache with a process for each connection takes seconds to start and to end.
+#[test]
+fn starts_that_were_seen_count_as_they_were_seen() {
+    let experiment = first_heat(&["rounds=7", "order=server"]);
+    let two = these(&[0, 1]);
+    let seen = |index| (index == 1).then_some(Span::from_s(3));
+    let slow = two.clone().with_starts(&seen, Some(Span::from_s(1)));
+    let cost = |present: &Present| Cost::of(&experiment, present, AT_ONCE);
+    let (plain, slower) = (cost(&two), cost(&slow));
+    assert_eq!((plain.trials, plain.starts), (slower.trials, slower.starts));
+    let more = (Span::from_s(3) - START + Span::from_s(1) - START) * 7;
+    assert_eq!(slower.time - plain.time, more);
+    // What they take is taken from the windows.
+    let scaled = |present: &Present| scale(&experiment, present, AT_ONCE, Span::from_s(120));
+    let (plain, slower) = (scaled(&two), scaled(&slow));
+    assert!(plain.fits && slower.fits, "{:?}", slower.said);
+    assert!(slower.experiment.duration() < plain.experiment.duration());
+    assert!(Cost::of(&slower.experiment, &slow, AT_ONCE).time <= plannable(Span::from_s(120)));
+    // It is known of a server whose index another one had that was left out.
+    let big = first_heat(&["rounds=7", "order=server", "server[1].priority=2"]);
+    let all = these(&[0, 1, 2]).with_starts(&|index| Some(Span::from_s(index as u64 * 10)), None);
+    let fewer = scale(&big, &all, AT_ONCE, Span::from_s(200));
+    assert_eq!(fewer.said[0], "nginx left out (priority 2)");
+    let kept = these(&[0, 1]).with_starts(&|index| Some(Span::from_s(index as u64 * 20)), None);
+    let time = Cost::of(&fewer.experiment, &kept, AT_ONCE).time;
+    assert!(
+        time > Span::from_s(140) && time <= Span::from_s(200),
+        "{time}"
+    );
 }

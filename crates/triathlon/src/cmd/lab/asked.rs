@@ -28,6 +28,12 @@ pub(super) struct Asked {
     scaled: Vec<String>,
     /// What was left out to fit the budget or this machine.
     left_out: Vec<LeftOut>,
+    /// The experiment, and what was left out, before the budget changed them.
+    whole: Option<(Experiment, Vec<LeftOut>)>,
+    /// What is missing of the study that it is named after, if anything is.
+    shortfall: Option<String>,
+    /// That its smallest form takes longer than the budget, if it does.
+    longer: Option<String>,
     /// What a reader must know besides.
     notes: Vec<String>,
     /// The command line that began it.
@@ -48,6 +54,9 @@ impl Asked {
                 stored: None,
                 scaled: Vec::new(),
                 left_out: Vec::new(),
+                whole: None,
+                shortfall: None,
+                longer: None,
                 command: crate::shell::command_line(),
             });
         };
@@ -73,6 +82,9 @@ impl Asked {
             source: None,
             scaled: manifest.scaled.clone(),
             left_out: Vec::new(),
+            whole: None,
+            shortfall: None,
+            longer: None,
             notes: manifest.notes.clone(),
             stored: Some((store, manifest)),
             command: crate::shell::command_line(),
@@ -151,16 +163,19 @@ impl Asked {
     pub(super) fn note_shortfall(&mut self, present: &Present) {
         let source = self.source.as_ref().filter(|_| self.stored.is_none());
         let written = source.and_then(|source| source.as_written.as_ref());
-        let lacks =
+        self.shortfall =
             written.and_then(|written| sweep::shortfall(written, &self.experiment, present));
-        if let Some(lacks) = lacks {
-            self.notes.insert(0, lacks);
-        }
+    }
+
+    /// What a reader must know beside what was scaled.
+    fn notes(&self) -> impl Iterator<Item = &String> {
+        let before = self.shortfall.iter().chain(&self.notes);
+        before.chain(&self.longer)
     }
 
     /// Says what was changed of it.
     pub(super) fn tell(&self) {
-        for said in &self.notes {
+        for said in self.notes() {
             out::note(format_args!("{said}"));
         }
         for said in &self.scaled {
@@ -203,18 +218,30 @@ impl Asked {
         begun.unwrap_or_else(|| sweep::at_once(environment.memory))
     }
 
-    /// Scales it down to the budget, if there is one.
+    /// The experiment as it was before a budget changed it.
+    pub(super) fn whole(&self) -> &Experiment {
+        let whole = self.whole.as_ref();
+        whole.map_or(&self.experiment, |(experiment, _)| experiment)
+    }
+
+    /// Scales it down to the budget, if there is one; anew where more is known of `installed` than
+    /// before.
     pub(super) fn fit(
         &mut self,
         installed: &Present,
         at_once: u32,
         budget: Option<Span>,
+        is_rehearsed: bool,
     ) -> anyhow::Result<()> {
         let Some(budget) = budget else {
             return Ok(());
         };
-        let scaled = scale(&self.experiment, installed, at_once, budget);
-        if !scaled.fits {
+        let as_it_is = || (self.experiment.clone(), self.left_out.clone());
+        let (experiment, left_out) = self.whole.get_or_insert_with(as_it_is).clone();
+        let scaled = scale(&experiment, installed, at_once, budget);
+        // What was seen is told; what is reckoned beforehand may be wrong by that much.
+        let most = budget + budget / if is_rehearsed { 2 } else { 10 };
+        if scaled.takes > most {
             let experiment = &scaled.experiment;
             let error = LabError::Budget {
                 experiment: experiment.name().to_owned(),
@@ -225,12 +252,17 @@ impl Asked {
                     words::plural(experiment.connections().len() as u64, "connection count"),
                     experiment.duration()
                 ),
-                least: Cost::of(experiment, installed, at_once).time,
+                least: scaled.takes,
             };
             return Err(UsageError(error.to_string()).into());
         }
+        self.longer = (!scaled.fits).then(|| {
+            let (takes, budget) = (scaled.takes.people(), budget.people());
+            format!("The smallest form takes about {takes}, more than the budget of {budget}.")
+        });
         self.experiment = scaled.experiment;
         self.scaled = scaled.said;
+        self.left_out = left_out;
         self.left_out.extend(scaled.left_out);
         Ok(())
     }
@@ -257,8 +289,9 @@ impl Asked {
             tool: environment.tool.clone(),
             time: environment::rfc3339(now),
             scaled: self.scaled.clone(),
+            not_repeated: 0,
             left_out: Some(self.left_out.clone()),
-            notes: self.notes.clone(),
+            notes: self.notes().cloned().collect(),
             server_cpus: division.server.clone(),
             generator_cpus: division.generator.clone(),
             cpu_choice: division.words.clone(),

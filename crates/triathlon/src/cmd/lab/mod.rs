@@ -7,6 +7,7 @@ mod finish;
 mod listing;
 mod missed;
 mod progress;
+mod rehearsal;
 mod resumed;
 
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use anyhow::Context as _;
 use lab::calm::{Calm, Here};
 use lab::cpus::{self, Division};
 use lab::environment;
-use lab::execution::{Lab, Missing, present, verify_all};
+use lab::execution::{CEILING, Lab, Missing, Starts, present, verify_all};
 use lab::experiment::keys;
 use lab::generator::{Generator, Local};
 use lab::host::Host;
@@ -26,7 +27,8 @@ use lab::scratch::Scratch;
 use lab::server::{Installed, Search};
 use lab::sweep::{Cost, Present};
 use lab::{LabError, condition};
-use model::{Environment, Experiment, Span};
+use model::{Environment, Experiment, Instant, Manifest, Span};
+use sys::clock;
 use sys::process::Interrupt;
 
 use crate::exit::{Exit, UsageError};
@@ -56,8 +58,9 @@ pub(crate) struct Args {
     /// Make it take at most this long: thins points first, then windows and the warm-up as far as
     /// the experiment allows (`duration_min`, `warmup_min`), then rounds down to what the
     /// comparisons need, leaves out what has the least priority where that is not enough, and says
-    /// what it scaled. Trials that something disturbs are measured again, up to twice and while
-    /// that helps; this takes extra time.
+    /// what it scaled. An eighth of the time is kept for trials that something disturbs: these are
+    /// measured again, up to twice, while that helps and there is time. Rounds beyond those that
+    /// the comparisons need are left out where starts and trials take longer than reckoned.
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
     /// Continue an interrupted experiment where it stopped: in DIR, or in its newest folder.
@@ -128,6 +131,7 @@ that is not installed, unless the command names it.";
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let begun = clock::monotonic();
     let own = std::env::current_exe().context("cannot find this program on disk")?;
     let search = search_of(own.clone(), &resumed::servers(args))?;
     if list_what_exists(args, &search)? {
@@ -144,16 +148,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let fitted = fit(args, &mut asked, &search)?;
     if args.list {
-        out::write(&fitted.grid)?;
+        out::write(&fitted.form.grid)?;
         asked.tell();
         return Ok(Exit::Done);
     }
-    out::progress(&fitted.grid);
-    asked.tell();
+    measure(args, asked, fitted, &search, own, begun)
+}
+
+/// Runs what is asked, as it was fitted to this machine; `begun` is when the command was.
+fn measure(
+    args: &Args,
+    mut asked: Asked,
+    fitted: Fitted,
+    search: &Search,
+    own: PathBuf,
+    begun: Instant,
+) -> anyhow::Result<Exit> {
+    let Fitted {
+        mut form,
+        division,
+        pair,
+    } = fitted;
     let interrupt = Interrupt::arm().context("cannot catch Ctrl-C")?;
+    let is_rehearsed = rehearsal::is_for(args, &asked.experiment);
+    if !is_rehearsed {
+        form.tell(&asked);
+    }
     let _alone = alone(args)?;
     let mut crew = args.broker.gather(&mut asked, interrupt)?;
-    let (pair, division) = (fitted.pair?, fitted.division);
+    let pair = pair?;
     // From here on the network is that of the servers.
     let _inside = pair.as_ref().map(Pair::enter).transpose()?;
     let environment = environment::of_this_machine(tool::this());
@@ -164,11 +187,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         args.results.clone()
     };
-    let (store, manifest) = asked.store(&results, &environment, &division)?;
     let mut local = Local::new(own, division.generator.clone(), Some(interrupt), &scratch)
         .by_way_of(pair.as_ref());
-    let crew = crew.as_mut().map(|crew| crew as &mut dyn Generator);
     let read = || now(&environment);
+    if is_rehearsed {
+        let stage = rehearsal::Stage {
+            search,
+            division: &division,
+            environment: &environment,
+            read: &read,
+            interrupt,
+        };
+        let starts = stage.starts(&mut asked, &mut local)?;
+        form = fit_budget(args, &mut asked, search, &division, &starts)?;
+        form.tell(&asked);
+    }
+    let (store, manifest) = asked.store(&results, &environment, &division)?;
+    let crew = crew.as_mut().map(|crew| crew as &mut dyn Generator);
     let mut screen = Screen::new();
     let lab = Lab {
         experiment: &asked.experiment,
@@ -176,19 +211,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         store: &store,
         scratch: &scratch,
         host: Host::of(&asked.experiment, &read),
-        search: &search,
+        search,
         division: &division,
         calm: Calm::of(&Here, asked.experiment.calm()),
         generator: crew.unwrap_or(&mut local),
         is_void: &|trial| trial.void.is_some(),
         short: &finish::short,
+        budget: args.budget,
+        elapsed: &|| clock::monotonic() - begun,
         interrupted: &|| interrupt.is_raised(),
         news: &mut |news| screen.show(news),
     };
     if args.verify {
-        let named = finish::names_its_servers(&manifest);
-        let complete =
-            !named || missed::is_complete(&asked.experiment, (&fitted.servers, &fitted.missing));
+        let complete = form.is_complete(&asked.experiment, &manifest);
         let right = verify_all(lab)? && complete;
         return Ok(if right { Exit::Done } else { Exit::World });
     }
@@ -199,12 +234,31 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// What of an experiment this machine can run.
 struct Fitted {
+    form: Form,
     division: Division,
     pair: Result<Option<Pair>, LabError>,
+}
+
+/// The form of an experiment that fits into the budget.
+struct Form {
     servers: Vec<Option<Installed>>,
     missing: Vec<Missing>,
-    /// All of that, for people.
+    /// All of it, for people.
     grid: String,
+}
+
+impl Form {
+    /// Whether all servers are there that have to be.
+    fn is_complete(&self, experiment: &Experiment, manifest: &Manifest) -> bool {
+        let named = finish::names_its_servers(manifest);
+        !named || missed::is_complete(experiment, (&self.servers, &self.missing))
+    }
+
+    /// Tells it, and what was changed of what is asked.
+    fn tell(&self, asked: &Asked) {
+        out::progress(&self.grid);
+        asked.tell();
+    }
 }
 
 /// Fits what is asked to this machine and to the budget.
@@ -213,20 +267,51 @@ fn fit(args: &Args, asked: &mut Asked, search: &Search) -> anyhow::Result<Fitted
     let division = divide(&environment, &asked.experiment);
     asked.fit_machine(division.server.len());
     let pair = asked.fit_network(Pair::of(&asked.experiment, search));
-    let (servers, _) = present(&asked.experiment, search, &division);
-    let at_once = asked.at_once(&environment);
-    asked.fit(&here(&servers), at_once, args.budget)?;
-    // A budget may have left some of them out.
-    let (servers, missing) = present(&asked.experiment, search, &division);
-    asked.note_shortfall(&here(&servers));
-    let grid = grid(asked, (&servers, &missing), at_once, &division.words);
+    let form = fit_budget(args, asked, search, &division, &Starts::new())?;
     Ok(Fitted {
+        form,
         division,
         pair,
+    })
+}
+
+/// Fits it to the budget alone, where starts of servers were seen to take as long as that.
+fn fit_budget(
+    args: &Args,
+    asked: &mut Asked,
+    search: &Search,
+    division: &Division,
+    starts: &Starts,
+) -> anyhow::Result<Form> {
+    let environment = environment::of_this_machine(tool::this());
+    let whole = asked.whole();
+    let (servers, _) = present(whole, search, division);
+    let known = with_starts(here(&servers), whole, starts);
+    let at_once = asked.at_once(&environment);
+    asked.fit(&known, at_once, args.budget, !starts.is_empty())?;
+    // A budget may have left some of them out.
+    let (servers, missing) = present(&asked.experiment, search, division);
+    asked.note_shortfall(&here(&servers));
+    let known = with_starts(here(&servers), &asked.experiment, starts);
+    let grid = grid(
+        asked,
+        (&servers, &missing),
+        &known,
+        at_once,
+        &division.words,
+    );
+    Ok(Form {
         servers,
         missing,
         grid,
     })
+}
+
+/// The same, where starts of those servers, by their labels, were seen to take that long.
+fn with_starts(present: Present, experiment: &Experiment, starts: &Starts) -> Present {
+    let servers = experiment.servers();
+    let seen = |label: &str| starts.get(label).copied();
+    present.with_starts(&|index| seen(&servers[index].label), seen(CEILING))
 }
 
 /// The CPUs of the machine, for as many cores as one of the servers is to have.
@@ -255,10 +340,11 @@ fn here(servers: &[Option<Installed>]) -> Present {
 fn grid(
     asked: &Asked,
     (servers, missing): (&[Option<Installed>], &[Missing]),
+    known: &Present,
     at_once: u32,
     cpus: &str,
 ) -> String {
-    let cost = Cost::of(&asked.experiment, &here(servers), at_once);
+    let cost = Cost::of(&asked.experiment, known, at_once);
     let mut grid = listing::grid(&asked.experiment, servers, missing, cost, cpus);
     if let Some((stored, cost)) = asked.left(servers) {
         grid.push_str(&listing::left(stored, cost));

@@ -81,6 +81,7 @@ fn results(parent: &Path) -> PathBuf {
         time: execution.begun.clone(),
         order_seed: execution.order_seed,
         scaled: Vec::new(),
+        not_repeated: 0,
         left_out: None,
         notes: Vec::new(),
         server_cpus: Vec::new(),

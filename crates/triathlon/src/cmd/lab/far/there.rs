@@ -22,7 +22,7 @@ use sys::clock;
 use sys::process::Interrupt;
 
 use super::super::progress::Screen;
-use super::super::{Args, Asked, agents, alone, examine, finish, fit, missed, now};
+use super::super::{Args, Asked, agents, alone, examine, finish, fit, now};
 use super::mirror::{Change, Mirror, place};
 use super::words::{Begin, Ending, Order, Word};
 use crate::exit::{Exit, UsageError};
@@ -56,6 +56,7 @@ fn say(word: &Word) -> anyhow::Result<()> {
 }
 
 fn measure() -> anyhow::Result<Ending> {
+    let begun = clock::monotonic();
     let interrupt = Interrupt::arm().context("cannot catch SIGINT")?;
     let orders = listen(interrupt);
     let scratch = Scratch::create()?;
@@ -76,8 +77,7 @@ fn measure() -> anyhow::Result<Ending> {
         return Err(UsageError(why.to_owned()).into());
     }
     let fitted = fit(&args, &mut asked, &search)?;
-    out::progress(&fitted.grid);
-    asked.tell();
+    fitted.form.tell(&asked);
     asked.fit_agents(given.begin.threads)?;
     let _alone = alone(&args)?;
     let environment = lab::environment::of_this_machine(tool::this());
@@ -108,6 +108,8 @@ fn measure() -> anyhow::Result<Ending> {
         generator: &mut elsewhere,
         is_void: &|trial| trial.void.is_some(),
         short: &finish::short,
+        budget: args.budget,
+        elapsed: &|| clock::monotonic() - begun,
         interrupted: &|| interrupt.is_raised(),
         news: &mut |news| {
             screen.show(news);
@@ -118,9 +120,7 @@ fn measure() -> anyhow::Result<Ending> {
         },
     };
     if args.verify {
-        let named = finish::names_its_servers(&manifest);
-        let (servers, missing) = (&fitted.servers, &fitted.missing);
-        let complete = !named || missed::is_complete(&asked.experiment, (servers, missing));
+        let complete = fitted.form.is_complete(&asked.experiment, &manifest);
         return Ok(Ending::Verified(verify_all(lab)? && complete));
     }
     let outcome = lab.run();
