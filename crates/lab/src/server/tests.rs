@@ -426,6 +426,19 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
     );
     check_mistake(
         "files = {",
+        "check = { within = '5s' }\nfiles = {",
+        "mine/server.toml:10: process[0].check: the key 'arguments' is missing",
+    );
+    assert_eq!(
+        complaint(&[("stock.conf", CONF)]),
+        "mine/server.toml is missing: a server is a folder with this file"
+    );
+}
+
+#[test]
+fn a_reload_is_one_of_the_process_that_is_asked_and_does_not_end_it() {
+    check_mistake(
+        "files = {",
         "reload = { signal = 'TERM' }\nfiles = {",
         "mine/server.toml:10: process[0].reload.signal: unknown variant 'TERM', expected one of \
          'HUP', 'USR1', 'USR2'",
@@ -435,15 +448,6 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
         "reload = { signal = 'HUP' }\n[[process]]\nname = 'last'\nprograms = ['sh']\n[access_log]",
         "mine/server.toml:12: process[0].reload: only the last process, the one that is asked, is \
          told to read its configuration again",
-    );
-    check_mistake(
-        "files = {",
-        "check = { within = '5s' }\nfiles = {",
-        "mine/server.toml:10: process[0].check: the key 'arguments' is missing",
-    );
-    assert_eq!(
-        complaint(&[("stock.conf", CONF)]),
-        "mine/server.toml is missing: a server is a folder with this file"
     );
 }
 
