@@ -1,8 +1,8 @@
 //! `SHA256SUMS` of a results folder: a digest for each trial, in the form of `sha256sum`.
 //!
-//! A line is added once its trial is on the disk, and before the trial has its name. So a trial that
-//! somebody deletes or changes later is noticed, by us and by anyone; and one that has only its
-//! temporary name, because the lab was killed, is known by its digest.
+//! A line is added once its trial is on the disk, and before the trial has its name. So a trial
+//! that somebody deletes or changes later is noticed, by us and by anyone; and one that has only
+//! its temporary name, because the lab was killed, is known by its digest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::finding::{Status, Verdict};
 use model::point::{Point, RATE, Value};
-use model::probe::{AxisKind, ProbeResult};
+use model::probe::ProbeResult;
 use model::record::page_times;
 use model::{Claim, Distribution, Execution, Manifest, PointId, Trial};
 
 use super::facts::{self, Facts};
-use super::metric::METRICS;
+use super::metric::{METRICS, passes};
 use crate::analysis::{Floor, Measure, Standing, are_mostly_struck, most_are_invalid};
 use crate::judge::{is_about_likeness, is_bound, is_disturbance};
 use crate::set::TrialSet;
@@ -485,27 +485,4 @@ fn values(trial: &Trial) -> [Option<Measured>; METRICS.len()] {
         "memory" => exact(server?.memory_pss?.count() as f64),
         _ => None,
     })
-}
-
-/// What one pass says: the median cost over the first and over the last sixth of its points, or
-/// over a whole course in time.
-fn passes(kind: AxisKind, points: &[(u32, f64)]) -> Vec<(usize, f64)> {
-    let middle = |points: &[(u32, f64)]| {
-        let mut costs: Vec<f64> = points.iter().map(|(_, ns)| *ns).collect();
-        costs.sort_by(f64::total_cmp);
-        median(&costs)
-    };
-    let position = |name: &str| METRICS.iter().position(|metric| metric.name == name);
-    let sixth = points.len().div_ceil(6);
-    let parts = match kind {
-        AxisKind::Progress => vec![("course", points)],
-        AxisKind::Population => vec![
-            ("beginning", &points[..sixth]),
-            ("end", &points[points.len() - sixth..]),
-        ],
-    };
-    parts
-        .into_iter()
-        .filter_map(|(name, part)| Some((position(name)?, middle(part)?)))
-        .collect()
 }
