@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+mod apart;
 pub mod cause;
 mod check;
 mod checks;

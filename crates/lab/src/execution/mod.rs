@@ -171,6 +171,7 @@ enum Depth {
 impl Lab<'_> {
     /// Measures what is not measured yet.
     pub fn run(mut self) -> Result<(), LabError> {
+        self.store.finish()?;
         let (mut ground, missing) = prepare::ground(&self)?;
         for gap in missing.iter().map(|missing| &missing.gap) {
             self.store.put_gap(gap)?;

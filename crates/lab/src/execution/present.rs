@@ -193,11 +193,9 @@ fn find(
         return Err(Lack::out_of_reach(why));
     }
     let found = server::installed_as(product, search, variant.program.as_deref());
-    let wanted = [variant.variant.as_deref().unwrap_or_default(), protocol];
     let found = found.and_then(|found| {
-        let lacking = wanted.iter().find_map(|name| found.lacking.get(*name));
         let cannot = found.cannot_reload().filter(|_| experiment.reloads());
-        lacking.cloned().or(cannot).map_or(Ok(found), Err)
+        found.cannot_be(variant).or(cannot).map_or(Ok(found), Err)
     });
     found.map_err(Lack::from)
 }

@@ -66,7 +66,7 @@ fn apply_one(table: &mut Table, written: &str) -> Result<(), ReadError> {
     let path = resolve(written, name)?;
     let value = match keys::key(&path.join(".")) {
         Some(key) if key.kind.is_list() => read_list(key.kind, value),
-        Some(key) if matches!(key.kind, Kind::Word(_)) => read_word(value),
+        Some(key) if key.kind.is_text() => read_text(value),
         _ => read_value(value),
     };
     refuse_whole_table(written, name, &path, &value)?;
@@ -198,17 +198,25 @@ fn home_of(key: &str) -> Option<&'static str> {
 /// The values of an axis as people type them: `1,64` is `[1, 64]`.
 fn read_list(kind: Kind, text: &str) -> Value {
     let is_toml = text.starts_with(['[', '{', '"', '\'']);
-    if is_toml || (!text.contains(',') && kind != Kind::Texts) {
+    let read = match kind {
+        Kind::Texts => read_text,
+        Kind::Axis(one) if one.is_text() => read_text,
+        _ => read_value,
+    };
+    if is_toml {
         return read_value(text);
     }
+    if !text.contains(',') && kind != Kind::Texts {
+        return read(text);
+    }
     text.split(',')
-        .map(|part| read_value(part.trim()))
+        .map(|part| read(part.trim()))
         .collect::<Vec<_>>()
         .into()
 }
 
-/// One of several words, of which some look like numbers: `1.2`.
-fn read_word(text: &str) -> Value {
+/// A text with or without its quotes, which may look like something else: `1.2`, `2026`, `true`.
+fn read_text(text: &str) -> Value {
     match read_value(text) {
         Value::String(word) => Value::String(word),
         _ => Value::String(text.to_owned()),

@@ -254,6 +254,43 @@ fn overrides_change_one_value() {
     assert_eq!(labels(&read(&["server=origin,nginx"])), ["origin", "nginx"]);
 }
 
+/// What looks like a number, a date, a truth or a list is none where text is wanted.
+#[test]
+fn an_override_of_a_text_is_text() {
+    let read = |overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        parse("x.toml", GOOD, &overrides).unwrap()
+    };
+    let question = |written: &str| read(&[written]).file().experiment.question.clone();
+    for text in [
+        "2026",
+        "2026-11-30",
+        "true",
+        "0x1f",
+        "1e3",
+        "inf",
+        "plain",
+        "a, b",
+    ] {
+        assert_eq!(question(&format!("question={text}")), text);
+        let label = format!("server[0].label={text}");
+        assert_eq!(read(&[&label]).servers()[0].label, text);
+    }
+    assert_eq!(read(&["name=2026"]).name(), "2026");
+    assert_eq!(question("question=[1, 2]"), "[1, 2]");
+    for quoted in ["\"a b\"", "'a b'"] {
+        assert_eq!(question(&format!("question={quoted}")), "a b");
+    }
+    let needs = read(&["workload[0].needs=7,true"]);
+    let needs = &needs.workloads()[0].needs;
+    assert!(
+        needs.ends_with(&["7".to_owned(), "true".to_owned()]),
+        "{needs:?}"
+    );
+    let error = error_of(GOOD, &["workload[0].handler=7"]);
+    assert!(!error.contains("write text"), "{error}");
+}
+
 #[test]
 fn a_wrong_override_is_told_as_such() {
     let check = |written: &str, expected: &str| {

@@ -156,7 +156,7 @@ pub(super) struct ProcessToml {
 #[serde(deny_unknown_fields)]
 pub(super) struct ReloadToml {
     /// The signal that makes it do that.
-    pub(super) signal: Option<SignalName>,
+    pub(super) signal: Option<ReloadSignal>,
     /// The program of the command, the likeliest name first; none: the server's own.
     #[serde(default)]
     pub(super) programs: Vec<String>,
@@ -256,6 +256,25 @@ impl From<SignalName> for sys::process::Signal {
             SignalName::Term => Self::Terminate,
             SignalName::Usr1 => Self::User1,
             SignalName::Usr2 => Self::User2,
+        }
+    }
+}
+
+/// A signal that a process lives on after, by the name that shells use.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum ReloadSignal {
+    Hup,
+    Usr1,
+    Usr2,
+}
+
+impl From<ReloadSignal> for sys::process::Signal {
+    fn from(name: ReloadSignal) -> Self {
+        match name {
+            ReloadSignal::Hup => Self::Hangup,
+            ReloadSignal::Usr1 => Self::User1,
+            ReloadSignal::Usr2 => Self::User2,
         }
     }
 }

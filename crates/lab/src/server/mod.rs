@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::experiment::{AccessLog, Spoken};
+use model::experiment::{AccessLog, ServerVariant, Spoken};
 use sys::process::Signal;
 
 use crate::certificate::CertificateFiles;
@@ -31,6 +31,7 @@ use crate::site::Made;
 pub use catalogue::{Catalogue, null_responder};
 pub use external::{External, external};
 pub use product::{Product, ServerError};
+use product::{of_access_log, of_preset};
 pub use running::{Running, Start};
 
 /// What a server is to be.
@@ -234,12 +235,12 @@ pub struct Installed {
     pub version: String,
     /// The versions of processes that only some of what can be chosen needs, by their places.
     pub versions: BTreeMap<usize, String>,
-    /// The versions of what takes part in answers beside it, by the handler, protocol or variant
-    /// that needs it: an interpreter, a compiler. What does not tell its version is left out.
+    /// The versions of what takes part in answers beside it, by the choice that needs it: an
+    /// interpreter, a compiler. What does not tell its version is left out.
     pub makers: BTreeMap<String, Vec<String>>,
     /// Where it is, if it already runs.
     pub external: Option<External>,
-    /// What it could offer or be if more were installed: handlers, protocols, variants by name.
+    /// What it could offer or be if more were installed, by choice: `memory`, `preset.tuned`.
     pub lacking: BTreeMap<String, Absent>,
     /// The program that makes it read its configuration again, where that is another one.
     pub reloader: Option<PathBuf>,
@@ -254,6 +255,18 @@ impl Installed {
             let mut lacking = needs.filter_map(|need| self.lacking.get(need));
             lacking.next().cloned()
         })
+    }
+
+    /// Why it cannot be here as an experiment has it, if what that requires is not installed.
+    pub fn cannot_be(&self, variant: &ServerVariant) -> Option<Absent> {
+        let wanted = [
+            variant.variant.clone().unwrap_or_default(),
+            variant.speech.protocol.name().to_owned(),
+            of_preset(&variant.preset),
+            of_access_log(variant.access_log.name()),
+        ];
+        let mut lacking = wanted.iter().filter_map(|choice| self.lacking.get(choice));
+        lacking.next().cloned()
     }
 
     /// Why it cannot be told here to read its configuration again while it serves, if it cannot.
@@ -364,7 +377,7 @@ fn makers_of(product: &Product, search: &Search) -> BTreeMap<String, Vec<String>
         let program = search.program(&maker.programs);
         let told = program.and_then(|program| version_of(&program, &maker.version).ok());
         if let Some(told) = told {
-            all.entry(choice.to_owned()).or_default().push(told);
+            all.entry(choice).or_default().push(told);
         }
     }
     all

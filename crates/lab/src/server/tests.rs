@@ -436,6 +436,22 @@ fn a_mistake_in_a_folder_names_file_line_and_key() {
 }
 
 #[test]
+fn a_reload_is_one_of_the_process_that_is_asked_and_does_not_end_it() {
+    check_mistake(
+        "files = {",
+        "reload = { signal = 'TERM' }\nfiles = {",
+        "mine/server.toml:10: process[0].reload.signal: unknown variant 'TERM', expected one of \
+         'HUP', 'USR1', 'USR2'",
+    );
+    check_mistake(
+        "[access_log]",
+        "reload = { signal = 'HUP' }\n[[process]]\nname = 'last'\nprograms = ['sh']\n[access_log]",
+        "mine/server.toml:12: process[0].reload: only the last process, the one that is asked, is \
+         told to read its configuration again",
+    );
+}
+
+#[test]
 fn variants_have_one_that_holds_by_itself() {
     check_mistake(
         "[handler.static]",
@@ -573,6 +589,87 @@ fn what_a_choice_requires_is_looked_for_and_told_with_its_remedy() {
         "mine does not offer 'gone' here: there is no /no/module.so"
     );
     assert_eq!(absent.remedy.as_deref(), Some("apt install module"));
+}
+
+/// Presets and logs are choices like all others.
+#[test]
+fn what_presets_and_logs_require_is_looked_for_too() {
+    let makers = |word: &str| {
+        format!(
+            "versions = [{{ programs = [\"sh\"], arguments = [\"-c\", \"echo {word} 7\"], \
+             pattern = \".+\" }}]\n"
+        )
+    };
+    let text = MINE.replace(
+        "[handler.static]\n",
+        &format!(
+            "[access_log.on]\nrequires = [\"/no/log.so\"]\ninstall = \"apt install log\"\n{}\
+             [handler.static]\n\
+             [preset.stock]\n{}\
+             [preset.tuned]\nrequires = [\"/no/fast.so\", \"/no/other.so\"]\n",
+            makers("log"),
+            makers("stock"),
+        ),
+    );
+    let folder = folder(&[
+        ("server.toml", &text),
+        ("stock.conf", CONF),
+        ("tuned.conf", CONF),
+    ]);
+    let mut search = Search::of_system(PathBuf::from("/no/triathlon"));
+    search.catalogue.add(folder.path()).unwrap();
+    let found = installed(search.catalogue.product("mine").unwrap(), &search).unwrap();
+    let experiment =
+        crate::experiment::of_one_server(&toml::from_str("product = \"nginx\"").unwrap(), 7, 1);
+    let variant = experiment.unwrap().servers()[0].clone();
+    let absent = |preset: &str, access_log: AccessLog| {
+        let mut variant = variant.clone();
+        (variant.preset, variant.access_log) = (preset.to_owned(), access_log);
+        let absent = found.cannot_be(&variant)?;
+        Some((absent.why, absent.remedy))
+    };
+    assert_eq!(absent("stock", AccessLog::Off), None);
+    assert_eq!(absent("/a/template", AccessLog::Off), None);
+    let log = "mine does not offer 'access_log.on' here: there is no /no/log.so";
+    let remedy = Some("apt install log".to_owned());
+    assert_eq!(
+        absent("stock", AccessLog::On),
+        Some((log.to_owned(), remedy))
+    );
+    let fast = "mine does not offer 'preset.tuned' here: there is no /no/fast.so or /no/other.so";
+    assert_eq!(
+        absent("tuned", AccessLog::Off),
+        Some((fast.to_owned(), None))
+    );
+    let told: Vec<(&str, &[String])> = found
+        .makers
+        .iter()
+        .map(|(choice, told)| (choice.as_str(), told.as_slice()))
+        .collect();
+    let [log, stock] = ["log 7", "stock 7"].map(|told| [told.to_owned()]);
+    assert_eq!(
+        told,
+        [("access_log.on", &log[..]), ("preset.stock", &stock[..])]
+    );
+}
+
+#[test]
+fn settings_that_a_template_has_no_place_for_are_refused() {
+    let directory = PathBuf::from("/private");
+    let mut setup = setup(&directory, &[0]);
+    let (path, text) = ("my.conf", "events {}\nhttp  {\n    listen {{ port }};\n}\n");
+    setup.preset = Preset::Template { path, text };
+    product("nginx").launch(&setup).unwrap();
+    let directives = [("keepalive_requests".to_owned(), "5".to_owned())];
+    setup.directives = &directives;
+    let why = product("nginx").launch(&setup).unwrap_err();
+    let (place, said) = why.split_once(": ").unwrap();
+    assert!(place.contains("nginx/server.toml:"), "{why}");
+    assert_eq!(
+        said,
+        "settings.after: my.conf has no line 'http {', behind which 'keepalive_requests' is to \
+         stand"
+    );
 }
 
 #[test]

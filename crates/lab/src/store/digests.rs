@@ -1,18 +1,19 @@
 //! `SHA256SUMS` of a results folder: a digest for each trial, in the form of `sha256sum`.
 //!
-//! A line is added once its trial is on the disk. So a trial that somebody deletes or changes later
-//! is noticed, by us and by anyone.
+//! A line is added once its trial is on the disk, and before the trial has its name. So a trial
+//! that somebody deletes or changes later is noticed, by us and by anyone; and one that has only
+//! its temporary name, because the lab was killed, is known by its digest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::hex;
 use sha2::{Digest as _, Sha256};
 use verdict::words;
 
-use super::{INTERRUPTED, SEARCHES, write_whole};
+use super::{INTERRUPTED, PART, SEARCHES, write_whole};
 
 /// The name of the list in a results folder.
 pub const FILE: &str = "SHA256SUMS";
@@ -27,8 +28,29 @@ pub struct Digests {
 }
 
 impl Digests {
-    /// Reads the list of `folder`; none where it has none, as results of earlier versions.
+    /// The digests of the trials of `folder` that have their names; none where it has no list, as
+    /// results of earlier versions.
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
+        let Some(listed) = Self::listed(folder)? else {
+            return Ok(None);
+        };
+        let unfinished = begun(folder, &listed)?;
+        Ok(Some(listed.without(&unfinished)))
+    }
+
+    /// As it was before those trials were begun.
+    fn without(mut self, unfinished: &[Begun]) -> Self {
+        for Begun { name, before, .. } in unfinished {
+            match before {
+                None => drop(self.by_name.remove(name)),
+                Some(before) => self.set(name, before.clone()),
+            }
+        }
+        self
+    }
+
+    /// The list as it is.
+    fn listed(folder: &Path) -> io::Result<Option<Self>> {
         match fs::read_to_string(folder.join(FILE)) {
             Ok(text) => Ok(Some(Self::parse(&text))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -107,6 +129,70 @@ pub(super) fn add(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     write_whole(&folder.join(FILE), known.text().as_bytes())
 }
 
+/// A trial that a lab was storing when it was killed: it is on the disk, its digest is in the list,
+/// and it has a temporary name.
+struct Begun {
+    part: PathBuf,
+    name: String,
+    /// The digest of what has its name; none: nothing has.
+    before: Option<String>,
+}
+
+/// What is so in `folder`.
+fn begun(folder: &Path, known: &Digests) -> io::Result<Vec<Begun>> {
+    let mut all = Vec::new();
+    for inside in ["trials", SEARCHES] {
+        for file in files_in(folder, inside)? {
+            if !file.starts_with('.') || !file.ends_with(PART) {
+                continue;
+            }
+            let part = folder.join(inside).join(file);
+            // One that is being written may be read by nobody else, or has its name by now.
+            let Ok(Some(own)) = digest_of(&part) else {
+                continue;
+            };
+            let of_it = known.by_name.iter().filter(|(_, digest)| **digest == own);
+            for (name, _) in of_it.filter(|(name, _)| is_below(name, inside)) {
+                let before = digest_of(&folder.join(name))?;
+                if before.as_ref() != Some(&own) {
+                    all.push(Begun {
+                        part,
+                        name: name.clone(),
+                        before,
+                    });
+                    break;
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn is_below(name: &str, folder: &str) -> bool {
+    name.strip_prefix(folder)
+        .is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The digest of a file; none where there is none.
+fn digest_of(path: &Path) -> io::Result<Option<String>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(digest(&bytes))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives the trials their names that a lab was storing when it was killed.
+pub(super) fn finish(folder: &Path) -> io::Result<()> {
+    let Some(known) = Digests::listed(folder)? else {
+        return Ok(());
+    };
+    for Begun { part, name, .. } in begun(folder, &known)? {
+        fs::rename(part, folder.join(name))?;
+    }
+    Ok(())
+}
+
 /// Moves files to other names, those of trials below `folder`, each with its digest. The list is
 /// written once, before the files move: after an interruption it may name files that are still
 /// under their old names, until this is done again.
@@ -136,14 +222,18 @@ pub struct Differences {
     pub changed: Vec<String>,
     /// There, and never stored.
     pub added: Vec<String>,
+    /// On the disk, and without their names yet: a lab is storing them, or was when it was killed.
+    pub unfinished: Vec<String>,
 }
 
 /// What is not with the trials of `folder` as it was when they were stored. Nothing too where an
 /// earlier version stored them, without a list.
 pub fn differences(folder: &Path) -> io::Result<Differences> {
-    let Some(known) = Digests::read(folder)? else {
+    let Some(listed) = Digests::listed(folder)? else {
         return Ok(Differences::default());
     };
+    let unfinished = begun(folder, &listed)?;
+    let known = listed.without(&unfinished);
     let mut there = trials_in(folder, "trials")?;
     let of_searches = format!("{SEARCHES}/");
     // Earlier versions had no digests of these.
@@ -159,6 +249,7 @@ pub fn differences(folder: &Path) -> io::Result<Differences> {
             .filter(is_missing)
             .map(str::to_owned)
             .collect(),
+        unfinished: unfinished.into_iter().map(|one| one.name).collect(),
         ..Differences::default()
     };
     for name in there {
@@ -177,20 +268,41 @@ pub fn differences(folder: &Path) -> io::Result<Differences> {
 
 /// The files of trials in `inside`, by their names below `folder`.
 fn trials_in(folder: &Path, inside: &str) -> io::Result<BTreeSet<String>> {
-    let entries = match fs::read_dir(folder.join(inside)) {
-        Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error),
-    };
-    let names = entries.iter().map(|entry| entry.file_name());
-    let names = names.map(|name| name.to_string_lossy().into_owned());
+    let names = files_in(folder, inside)?.into_iter();
     Ok(names
         .filter(|name| name.ends_with(".json") && !name.starts_with('.'))
         .map(|name| format!("{inside}/{name}"))
         .collect())
 }
 
+/// The names of all files in `inside`, a folder of `folder` that may not be there.
+fn files_in(folder: &Path, inside: &str) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder.join(inside)) {
+        Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let names = entries.iter().map(|entry| entry.file_name());
+    Ok(names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect())
+}
+
 impl Differences {
+    /// What has no name yet: nobody has touched that.
+    pub fn unfinished_sentence(&self) -> Option<String> {
+        let count = self.unfinished.len() as u64;
+        (count > 0).then(|| {
+            format!(
+                "{} {} being stored, now or when the lab was killed: triathlon lab --resume ends \
+                 that{}",
+                words::plural(count, "trial"),
+                words::was(count),
+                named(&self.unfinished)
+            )
+        })
+    }
+
     /// A sentence for each kind, with the first names of each.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();

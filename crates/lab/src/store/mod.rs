@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use model::experiment::{ServerVariant, Workload};
 use model::plan::{FORMAT, FORMAT_OLDEST};
 use model::{Experiment, Gap, Json, Manifest, Point, Trial};
+use tempfile::NamedTempFile;
 
 use crate::error::LabError;
 
@@ -267,12 +268,23 @@ impl Store {
         names
     }
 
-    /// Writes a trial, and its digest into the list.
+    /// Gives those trials their names that were written whole when a lab was killed, and had none
+    /// yet. Only for whoever goes on with the results: another lab may be writing one.
+    pub fn finish(&self) -> Result<(), LabError> {
+        let finished = digests::finish(&self.directory);
+        finished.map_err(LabError::file("write", &self.directory))
+    }
+
+    /// Writes a trial, its digest into the list, and gives the trial its name: so no trial is
+    /// without a digest, whenever the lab is killed.
     fn write_trial(&self, name: &str, trial: &Trial) -> Result<PathBuf, LabError> {
         let bytes = self.json(name, trial)?;
-        let path = self.write(name, &bytes)?;
+        let path = self.directory.join(name);
+        let written = prepare(&path, &bytes, readers::EVERYBODY);
+        let written = written.map_err(LabError::file("write", &path))?;
         let list = self.directory.join(digests::FILE);
         digests::add(&self.directory, name, &bytes).map_err(LabError::file("write", list))?;
+        put(written, &path).map_err(LabError::file("write", &path))?;
         Ok(path)
     }
 
@@ -386,18 +398,34 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// The same for those whom `mode` lets read it.
 fn write_with(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    put(prepare(path, bytes, mode)?, path)
+}
+
+/// What the temporary names end with of files that are to have another one.
+const PART: &str = ".part";
+
+/// The file of that path under a temporary name, on the disk.
+fn prepare(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
     let mut temporary = tempfile::Builder::new()
         .prefix(".")
-        .suffix(".part")
-        .tempfile_in(folder)?;
+        .suffix(PART)
+        .tempfile_in(folder_of(path))?;
     temporary.write_all(bytes)?;
-    temporary.as_file().sync_all()?;
-    let file = temporary.persist(path).map_err(|error| error.error)?;
     // Temporary files are private; most results are to be shared.
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
-    drop(file);
-    File::open(folder)?.sync_all()
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+    temporary.as_file().set_permissions(mode)?;
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+/// Gives it its name.
+fn put(temporary: NamedTempFile, path: &Path) -> io::Result<()> {
+    let _file = temporary.persist(path).map_err(|error| error.error)?;
+    File::open(folder_of(path))?.sync_all()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or_else(|| Path::new("."))
 }
 
 fn read_json<T: Json>(path: &Path, what: &'static str) -> Result<T, LabError> {

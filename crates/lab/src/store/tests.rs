@@ -241,6 +241,99 @@ fn half_a_file_is_no_trial() {
     assert_eq!(left.len(), 2, "writing leaves no temporary file of its own");
 }
 
+/// What of the folder is not as it was stored, and what a killed lab left.
+fn said_of(store: &Store) -> (Vec<String>, Option<String>) {
+    let found = digests::differences(store.directory()).expect("the folder can be read");
+    (found.sentences(), found.unfinished_sentence())
+}
+
+/// As where the disk is full, or the lab is killed, between the two.
+#[test]
+fn no_trial_has_its_name_before_its_digest_is_in_the_list() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    store.put_trial(&trial(1)).unwrap();
+    let list = store.directory().join(digests::FILE);
+    let text = fs::read_to_string(&list).unwrap();
+    fs::remove_file(&list).unwrap();
+    fs::create_dir(&list).unwrap();
+    assert!(store.put_trial(&trial(2)).is_err());
+    assert!(store.put_probe(&trial(3), 1).is_err());
+    fs::remove_dir(&list).unwrap();
+    fs::write(&list, text).unwrap();
+    assert_eq!(store.done(), BTreeSet::from([1]));
+    assert_eq!(said_of(&store), (Vec::new(), None));
+}
+
+/// What a lab leaves that is killed before it gives `bytes` the name `name`.
+fn kill_before_the_name(store: &Store, name: &str, bytes: &[u8]) {
+    let (folder, _) = name.split_once('/').expect("it lies in a folder");
+    let part = store.directory().join(folder).join(".abc.part");
+    fs::write(part, bytes).expect("it can be written");
+    digests::add(store.directory(), name, bytes).expect("it can be added");
+}
+
+#[test]
+fn a_trial_that_was_being_stored_is_no_missing_one_and_gets_its_name() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    let first = store.put_trial(&trial(1)).unwrap();
+    let other = Store::create(results.path(), &manifest(), "").unwrap();
+    let bytes = fs::read(other.put_trial(&trial(2)).unwrap()).unwrap();
+    let name = format!("trials/{}.json", stem_of(point_of(&trial(2))));
+    for name in [name.clone(), name.replace("trials", SEARCHES)] {
+        kill_before_the_name(&store, &name, &bytes);
+    }
+    let (said, unfinished) = said_of(&store);
+    assert_eq!(said, Vec::<String>::new());
+    let unfinished = unfinished.unwrap();
+    let start = "2 trials were being stored, now or when the lab was killed: triathlon lab \
+                 --resume ends that (trials/00002-";
+    assert!(unfinished.starts_with(start), "{unfinished}");
+    let known = digests::Digests::read(store.directory()).unwrap().unwrap();
+    assert_eq!(
+        known.of(&name),
+        None,
+        "who copies the trials has none of it"
+    );
+    assert_eq!(known.names().count(), 1);
+    // It takes no other trial with it that is missing.
+    let text = fs::read(&first).unwrap();
+    fs::remove_file(&first).unwrap();
+    let (said, _) = said_of(&store);
+    assert!(
+        said[0].starts_with("1 of 1 stored trial is missing"),
+        "{said:?}"
+    );
+    fs::write(&first, text).unwrap();
+    store.finish().unwrap();
+    assert_eq!(store.done(), BTreeSet::from([1, 2]));
+    assert_eq!(store.names(SEARCHES).len(), 1);
+    assert_eq!(said_of(&store), (Vec::new(), None));
+}
+
+#[test]
+fn a_trial_that_was_being_completed_is_no_changed_one() {
+    let results = tempfile::tempdir().unwrap();
+    let store = Store::create(results.path(), &manifest(), "").unwrap();
+    let path = store.put_trial(&trial(1)).unwrap();
+    let (before, after) = (fs::read(&path).unwrap(), b"{}\n");
+    let name = format!("trials/{}.json", stem_of(point_of(&trial(1))));
+    kill_before_the_name(&store, &name, after);
+    let (said, unfinished) = said_of(&store);
+    assert_eq!(said, Vec::<String>::new());
+    assert!(unfinished.unwrap().starts_with("1 trial was being stored"));
+    let known = digests::Digests::read(store.directory()).unwrap().unwrap();
+    assert_eq!(known.of(&name), Some(&*digests::digest(&before)));
+    // Whoever changes it is seen all the same once the lab has gone on.
+    store.finish().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), after);
+    assert_eq!(said_of(&store), (Vec::new(), None));
+    fs::write(&path, before).unwrap();
+    let (said, _) = said_of(&store);
+    assert!(said[0].starts_with("1 trial was changed after"), "{said:?}");
+}
+
 #[test]
 fn two_in_one_second_do_not_meet_and_the_newest_is_resumed() {
     let results = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 //! why there is none. Pages and texts render what this finds.
 
 mod select;
+mod why;
 
 use model::experiment::{Demand, Published, Shown};
 use model::{Severity, Status};
@@ -10,6 +11,8 @@ use verdict::words;
 
 use crate::digests::{Cell, Digest, Heard, Run};
 use select::{number_of, ratio_of};
+use why::HERE;
+pub(crate) use why::Why;
 
 /// A demand with its answer.
 #[derive(Clone, Debug)]
@@ -77,7 +80,7 @@ pub(crate) fn beside<'r>(run: &'r Run, figure: &Published) -> Option<Cell<'r>> {
 
 /// A number of a point, and its value; or why there is none.
 pub(crate) fn number_at(cell: &Cell<'_>, shown: Shown) -> Result<(Number, f64), String> {
-    select::number_at(cell, shown)
+    select::number_at(cell, shown).map_err(|why| why.text(HERE))
 }
 
 /// A value of a figure, whose times are in seconds, in the unit in which numbers are kept.
@@ -144,28 +147,37 @@ pub(crate) fn rest_on(answers: &[Answer]) -> &'static str {
     }
 }
 
+/// What a run says of a demand, on its own page.
 pub(crate) fn told(run: &Run, demand: &Demand) -> Told {
+    match number(run, demand) {
+        Ok(number) => Told::Number(number),
+        Err(why) => Told::Not(why.text(HERE)),
+    }
+}
+
+/// The number that answers a demand, or why there is none.
+pub(crate) fn number(run: &Run, demand: &Demand) -> Result<Number, Why> {
     if let Some(reason) = &demand.not {
-        return Told::Not(reason.clone());
+        return Err(Why::Any(reason.clone()));
     }
     let number = match (&demand.rule, demand.show) {
         (Some(rule), _) => spoke(run, rule, demand),
         (None, Some(shown)) if demand.is_ratio() => ratio_of(run, shown, demand),
         (None, Some(shown)) => number_of(run, shown, demand),
-        (None, None) => Err("the experiment does not say what answers this".to_owned()),
+        (None, None) => {
+            let why = "the experiment does not say what answers this";
+            Err(Why::Any(why.to_owned()))
+        }
     };
-    match number {
-        Ok(number) => Told::Number(Number {
-            means: demand.means.clone(),
-            ..number
-        }),
-        Err(why) => Told::Not(why),
-    }
+    number.map(|number| Number {
+        means: demand.means.clone(),
+        ..number
+    })
 }
 
 /// In how many trials a rule found something that makes them suspect or invalid; what it only
 /// noted is told apart.
-fn spoke(run: &Run, rule: &str, demand: &Demand) -> Result<Number, String> {
+fn spoke(run: &Run, rule: &str, demand: &Demand) -> Result<Number, Why> {
     let workload = demand.workload.as_deref().unwrap_or_default();
     let label = demand
         .server
@@ -184,7 +196,7 @@ fn spoke(run: &Run, rule: &str, demand: &Demand) -> Result<Number, String> {
         let named = [label, demand.workload.as_deref()];
         let named: Vec<&str> = named.into_iter().flatten().collect();
         let (cause, named) = (select::cause(run, demand.point()), named.join(", "));
-        return Err(format!("not measured here: {cause} ({named})"));
+        return Err(Why::not_measured(format!("{cause} ({named})")));
     }
     let severity = |digest: &&Digest| {
         let mut rules = digest.rules.iter();

@@ -7,7 +7,7 @@ use verdict::analysis::{Measure, Standing};
 use verdict::pairs::{Estimate, paired};
 use verdict::words;
 
-use super::Number;
+use super::{Number, Why};
 use crate::digests::{Cell, Resources, Run};
 use crate::number::{Unit, digits, fine_share, times};
 
@@ -21,12 +21,12 @@ struct Place<'d>(PointName<'d>);
 impl Place<'_> {
     /// Its cell: of several the one with the highest rate, at home if nothing else is said. Where
     /// there is none, why.
-    fn cell<'r>(&self, run: &'r Run) -> Result<Cell<'r>, String> {
+    fn cell<'r>(&self, run: &'r Run) -> Result<Cell<'r>, Why> {
         self.cell_like(None, run)
     }
 
     /// The same; of several rather one that is where `other` is.
-    fn cell_like<'r>(&self, other: Option<&Cell<'_>>, run: &'r Run) -> Result<Cell<'r>, String> {
+    fn cell_like<'r>(&self, other: Option<&Cell<'_>>, run: &'r Run) -> Result<Cell<'r>, Why> {
         let workloads = run.workloads();
         let name = self.0;
         let named = name.workload.map(str::to_owned);
@@ -70,7 +70,7 @@ impl Place<'_> {
     }
 
     /// Its cell at the connections of `one`, if none are named and there is such a cell.
-    fn cell_beside<'r>(&self, one: &Cell<'_>, run: &'r Run) -> Result<Cell<'r>, String> {
+    fn cell_beside<'r>(&self, one: &Cell<'_>, run: &'r Run) -> Result<Cell<'r>, Why> {
         let beside = self.0.or(PointName {
             connections: Some(one.place().connections()),
             ..PointName::default()
@@ -88,12 +88,12 @@ impl Place<'_> {
         (placement.is_some() || cell.is_apart()) && (network.is_some() || cell.is_near())
     }
 
-    fn why_not(&self, run: &Run, label: &str, workload: &str) -> String {
+    fn why_not(&self, run: &Run, label: &str, workload: &str) -> Why {
         let mut gaps = run.gaps().iter().filter(|gap| {
             gap.server == label && gap.workload.as_deref().is_none_or(|name| name == workload)
         });
         if let Some(gap) = gaps.next() {
-            return format!("not measured here: {}", gap.error);
+            return Why::not_measured(gap.error.clone());
         }
         let mut place = format!("{label}, {workload}");
         let name = self.0;
@@ -108,7 +108,7 @@ impl Place<'_> {
         for word in [placement.map(Placement::name), network.map(Network::name)] {
             place.extend(word.map(|word| format!(", {word}")));
         }
-        format!("not measured here: {} ({place})", cause(run, name))
+        Why::not_measured(format!("{} ({place})", cause(run, name)))
     }
 }
 
@@ -302,16 +302,15 @@ fn trials(cells: &[&Cell<'_>]) -> Vec<u32> {
 }
 
 /// The number that a demand names.
-pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, String> {
+pub(super) fn number_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, Why> {
     let cell = Place(demand.point()).cell(run)?;
     number_at(&cell, shown).map(|(number, _)| number)
 }
 
 /// A number of a cell, and its value.
-pub(super) fn number_at(cell: &Cell<'_>, shown: Shown) -> Result<(Number, f64), String> {
+pub(super) fn number_at(cell: &Cell<'_>, shown: Shown) -> Result<(Number, f64), Why> {
     let (found, claim) = measure(cell, shown);
-    let missing = || format!("not known here: {} of {}", shown.name(), place(cell));
-    let found = found.ok_or_else(missing)?;
+    let found = found.ok_or_else(|| not_known(shown, cell))?;
     let show = |value: f64| with_unit(shown, value);
     let ends = found.interval.unzip();
     let high = ends.1.filter(|_| !found.is_open_above);
@@ -342,6 +341,10 @@ pub(super) fn number_at(cell: &Cell<'_>, shown: Shown) -> Result<(Number, f64), 
     Ok((number, found.median))
 }
 
+fn not_known(shown: Shown, cell: &Cell<'_>) -> Why {
+    Why::not_known(format!("{} of {}", shown.name(), place(cell)))
+}
+
 /// The cell that a published figure belongs beside: of several the one with the highest rate, at
 /// home if nothing else is said.
 pub(super) fn beside<'r>(run: &'r Run, figure: &Published) -> Option<Cell<'r>> {
@@ -351,18 +354,17 @@ pub(super) fn beside<'r>(run: &'r Run, figure: &Published) -> Option<Cell<'r>> {
 }
 
 /// The ratio that a demand names.
-pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, String> {
+pub(super) fn ratio_of(run: &Run, shown: Shown, demand: &Demand) -> Result<Number, Why> {
     let point = demand.point();
     let one = Place(point).cell(run)?;
     let other = Place(demand.against().or(point)).cell_beside(&one, run)?;
     if let Some(why) = unlike(&one, &other) {
-        return Err(why);
+        return Err(Why::Any(why));
     }
     let (ours, claim) = measure(&one, shown);
     let (theirs, _) = measure(&other, shown);
-    let missing = |cell: &Cell<'_>| format!("not known here: {} of {}", shown.name(), place(cell));
-    let ours = ours.ok_or_else(|| missing(&one))?;
-    let theirs = theirs.ok_or_else(|| missing(&other))?;
+    let ours = ours.ok_or_else(|| not_known(shown, &one))?;
+    let theirs = theirs.ok_or_else(|| not_known(shown, &other))?;
     let standing = match (in_a_ratio(&ours), in_a_ratio(&theirs)) {
         (Standing::AtLeast, Standing::AtLeast) => Standing::Struck,
         // A number that is at least so much, in terms of another, is at least so many times.

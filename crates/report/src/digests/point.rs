@@ -253,13 +253,18 @@ impl<'a> Cell<'a> {
         claims.map(|(status, _)| status).max().unwrap_or_default()
     }
 
-    /// How many of the rounds that count are as bad as that or worse, and how many there are.
+    /// How many of the rounds that count are as bad as that or worse, and how many there are. A
+    /// round of what several groups share has several trials; a trial of no lab has no round.
     pub fn as_bad_as(&self, status: Status) -> (usize, usize) {
-        let is_bad = |digest: &&Digest| digest.status >= status;
-        (
-            self.counting().filter(is_bad).count(),
-            self.counting().count(),
-        )
+        let rounds = |is_meant: &dyn Fn(&Digest) -> bool| {
+            let meant = self.counting().filter(|digest| is_meant(digest));
+            let rounds = meant.map(|digest| match digest.round {
+                0 => (0, digest.sequence),
+                round => (round, 0),
+            });
+            rounds.collect::<BTreeSet<(u32, u32)>>().len()
+        };
+        (rounds(&|digest| digest.status >= status), rounds(&|_| true))
     }
 
     /// The rules that spoke in any round.

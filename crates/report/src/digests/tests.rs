@@ -47,6 +47,33 @@ fn commands_are_quoted_as_a_shell_reads_them() {
     );
 }
 
+/// Where several groups share a server, a round has several trials of it, and is one round.
+#[test]
+fn trials_of_several_groups_are_one_round() {
+    let mut trials = Heat::of_one("nginx", 6).trials();
+    trials.retain(|trial| trial.point.as_ref().is_some_and(|point| !point.ceiling));
+    trials[0].environment.tool.debug_build = true;
+    let mut again = trials.clone();
+    for trial in &mut again {
+        trial.point.as_mut().unwrap().group = 1;
+    }
+    trials.extend(again);
+    let mut run = Run::default();
+    for trial in &trials {
+        run.add(trial);
+    }
+    run.judge(&verdict::judge_set(&trials));
+    let cells = run.cells("seven-bytes");
+    assert_eq!(cells[0].as_bad_as(Status::Invalid), (1, 6));
+    // Trials of no lab have no rounds, and are as many.
+    for trial in &mut trials {
+        trial.point = None;
+    }
+    let run = of_trials(&trials);
+    let workload = run.workloads().remove(0);
+    assert_eq!(run.cells(&workload)[0].as_bad_as(Status::Valid).1, 12);
+}
+
 #[test]
 fn a_point_keeps_its_worth_and_its_rounds_where_a_rule_objects_to_one() {
     let mut trials = Heat::of_one("nginx", 6).trials();

@@ -7,7 +7,7 @@ use verdict::pairs::{Answer, Held, differing_at_most, held};
 use verdict::words;
 
 use super::{Again, machine, notes, standing, text, value};
-use crate::asked::{Number, Told, told};
+use crate::asked::{Number, number};
 use crate::digests::Run;
 use crate::number::times;
 
@@ -198,7 +198,7 @@ pub(super) fn told_of(rows: &[Row]) -> String {
 fn asked(first: &Run, second: &Run, notes: &str) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for demand in first.asked.iter().cloned().chain(notes::named(notes)) {
-        let Told::Number(ours) = told(first, &demand) else {
+        let Ok(ours) = number(first, &demand) else {
             continue;
         };
         if rows
@@ -207,24 +207,16 @@ fn asked(first: &Run, second: &Run, notes: &str) -> Vec<Row> {
         {
             continue;
         }
-        rows.push(match told(second, &demand) {
-            Told::Number(theirs) => row(&ours, &theirs),
-            Told::Not(why) => Row {
+        rows.push(match number(second, &demand) {
+            Ok(theirs) => row(&ours, &theirs),
+            Err(why) => Row {
                 second: "–".to_owned(),
-                outcome: Outcome::Not(in_the_second(why)),
+                outcome: Outcome::Not(why.text("in the second run")),
                 ..row(&ours, &ours)
             },
         });
     }
     rows
-}
-
-/// Why the second run has no number, as it is said beside those of the first.
-fn in_the_second(why: String) -> String {
-    match why.strip_prefix("not measured here: ") {
-        Some(why) => format!("not measured in the second run: {why}"),
-        None => why,
-    }
 }
 
 /// The declared comparisons, but for those whose numbers were asked for, too.

@@ -410,6 +410,26 @@ fn a_question_that_a_second_run_did_not_know_was_not_left_out_by_it() {
     assert!(known.contains(said), "{known}");
 }
 
+/// What a second run measured and could not read is not known in that one.
+#[test]
+fn what_a_second_run_does_not_know_is_said_of_it() {
+    let mut trials = first_heat();
+    let mut again = Run::default();
+    for trial in &mut trials {
+        trial.usage.server = None;
+        again.add(trial);
+    }
+    again.sort();
+    let second = Again {
+        run: &again,
+        record: "../again.pack",
+    };
+    let notes = "{{cpu | server = nginx | workload = seven-bytes | connections = 64}}\n";
+    let made = study(&run(), "first-heat", "../x.pack", notes, Some(second)).unwrap();
+    let said = "| not known in the second run: CPU time of the server for a request of nginx";
+    assert!(made.page.contains(said), "{}", made.page);
+}
+
 /// A run of two servers with a workload in clear and one over TLS, which only the servers for that
 /// are asked for.
 fn with_own_protocol() -> Run {

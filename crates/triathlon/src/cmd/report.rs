@@ -404,6 +404,8 @@ pub(super) fn read(opened: &Opened) -> anyhow::Result<(Vec<Page>, Exit)> {
             run.notes
                 .push(format!("The results are not as they were stored: {said}."));
         }
+        let unfinished = differences.unfinished_sentence();
+        run.notes.extend(unfinished.map(|said| format!("{said}.")));
         let mut files = Vec::new();
         find(&folder, DEPTH_MAX, &mut files)?;
         if folder.join("manifest.json").is_file() {

@@ -218,7 +218,11 @@ pub(super) fn differences(folder: &Path, opened: &Opened) -> anyhow::Result<Diff
     let found = digests::differences(folder)
         .with_context(|| format!("cannot read {}", folder.display()))?;
     let place = opened.shown(folder);
-    for sentence in found.sentences() {
+    for sentence in found
+        .sentences()
+        .into_iter()
+        .chain(found.unfinished_sentence())
+    {
         out::note(format_args!("{}: {sentence}", place.display()));
     }
     for name in found.missing_unnamed() {

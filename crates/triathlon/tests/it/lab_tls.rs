@@ -199,28 +199,42 @@ static = {}
     assert!(csv.contains("TLS_AES_128_GCM_SHA256"), "{csv}");
 }
 
-/// Each protocol, with a key of that kind where there is TLS, of origin and `server` side by side.
-fn check_all(server: &str, protocols: &[&str], key: &str) {
+/// The trials of a lab of each protocol of `servers`, with a key of that kind where there is TLS,
+/// each of which shows what was asked. On a busy machine a window can end before anybody has
+/// answered; that tells nothing, and the next of `windows` is longer.
+fn measured(
+    servers: &[&str],
+    protocols: &[&str],
+    key: &str,
+    windows: &[&str],
+    more: &[&str],
+) -> Vec<Trial> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut load = format!("protocol = {protocols:?}");
     if !key.is_empty() {
         load.push_str(&format!("\n[tls]\ncertificate = \"{key}\""));
     }
-    // On a busy machine a window can end before anybody has answered; that tells nothing, and the
-    // next one is longer.
-    let mut tries = WINDOWS.iter().map(|window| {
+    let mut tries = windows.iter().map(|window| {
         let results = folder.path().join(window);
         let window = format!("duration={window}");
-        let run = tiny(&["origin", server], &load, &results, &[&window]).expect_measured();
-        let gaps = files(&results, "gaps");
-        assert!(gaps.is_empty(), "{server}: {run:#?}");
+        let more = [&[window.as_str()], more].concat();
+        let run = tiny(servers, &load, &results, &more).expect_measured();
+        assert!(files(&results, "gaps").is_empty(), "{servers:?}: {run:#?}");
         trials(&results)
     });
     let tells = |trials: &Vec<Trial>| trials.iter().all(check_answered);
     let measured = tries.find(tells).expect("a machine with time for a server");
+    for trial in &measured {
+        check_spoken(trial);
+    }
+    measured
+}
+
+/// Each protocol, with a key of that kind where there is TLS, of origin and `server` side by side.
+fn check_all(server: &str, protocols: &[&str], key: &str) {
+    let measured = measured(&["origin", server], protocols, key, &WINDOWS, &[]);
     let mut seen = BTreeSet::new();
     for trial in measured {
-        check_spoken(&trial);
         let facts = trial.context.server.as_ref().expect("a server");
         if facts.product == server {
             let point = trial.point.expect("a point");
@@ -234,11 +248,6 @@ fn check_all(server: &str, protocols: &[&str], key: &str) {
 /// Each protocol of `product` in each preset, in one lab, with a key of that kind where there is
 /// TLS.
 fn check_presets(product: &str, presets: &[&str], protocols: &[&str], key: &str) -> Vec<Trial> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut load = format!("protocol = {protocols:?}");
-    if !key.is_empty() {
-        load.push_str(&format!("\n[tls]\ncertificate = \"{key}\""));
-    }
     let servers: Vec<String> = presets
         .iter()
         .map(|preset| format!("{product} {preset}"))
@@ -246,19 +255,10 @@ fn check_presets(product: &str, presets: &[&str], protocols: &[&str], key: &str)
     let servers: Vec<&str> = servers.iter().map(String::as_str).collect();
     // A server in Java shakes hands for most of a short window, and without a warm-up it is not
     // warmed up until its rate is steady.
-    let mut tries = WINDOWS[1..].iter().map(|window| {
-        let results = folder.path().join(window);
-        let more = [&*format!("duration={window}"), "warmup=0s"];
-        let run = tiny(&servers, &load, &results, &more).expect_measured();
-        assert!(files(&results, "gaps").is_empty(), "{product}: {run:#?}");
-        trials(&results)
-    });
-    let tells = |trials: &Vec<Trial>| trials.iter().all(check_answered);
-    let mut measured = tries.find(tells).expect("a machine with time for a server");
+    let mut measured = measured(&servers, protocols, key, &WINDOWS[1..], &["warmup=0s"]);
     measured.retain(|trial| trial.point.as_ref().is_some_and(|point| !point.ceiling));
     let mut seen = BTreeSet::new();
     for trial in &measured {
-        check_spoken(trial);
         let facts = trial.context.server.as_ref().expect("a server");
         assert_eq!(facts.error_log_lines, 0, "{facts:?}");
         seen.insert((facts.preset.clone(), facts.protocol.clone()));

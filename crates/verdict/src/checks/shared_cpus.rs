@@ -4,6 +4,7 @@ use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::{Invalid, Note, Suspect};
 use model::units::Span;
 
+use crate::apart::apart;
 use crate::check::{Check, Facts, Found, Judge, Judgement};
 use crate::thresholds::SHARED_BUSY;
 use crate::words;
@@ -59,11 +60,23 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     .evidence("shared_cpus", shared.clone())
     .evidence("busy_share", busy)
     .limit(&SHARED_BUSY)
-    .fix(
-        "Give server and generator different CPUs (load: --cpus 1, and taskset -c 0 for the \
-         server; lab: placement = apart)",
-    )
+    .fix(remedy(facts))
     .into()
+}
+
+/// What gives both CPUs of their own, where there are such.
+fn remedy(facts: &Facts<'_>) -> String {
+    let environment = &facts.trial.environment;
+    let server = facts.server_cpus().unwrap_or(&environment.cpus_allowed);
+    match apart(server, environment) {
+        Some((theirs, ours)) => format!(
+            "Give server and generator different CPUs (load: --cpus {ours}, and taskset -c \
+             {theirs} for the server; lab: placement = apart)"
+        ),
+        None => "Give server and generator CPUs of different cores, or make the load on another \
+                 machine"
+            .to_owned(),
+    }
 }
 
 /// What was asked for is no defect: it says what the rate is, and what it compares with.

@@ -1,7 +1,10 @@
 //! What results are compared by.
 
 use model::finding::Claim;
+use model::probe::AxisKind;
 use serde::Serialize;
+
+use crate::summary::median;
 
 /// One number that a result has for each round.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -137,4 +140,27 @@ impl Serialize for Metric {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name)
     }
+}
+
+/// What one pass says: the median cost over the first and over the last sixth of its points, or
+/// over a whole course in time.
+pub(super) fn passes(kind: AxisKind, points: &[(u32, f64)]) -> Vec<(usize, f64)> {
+    let middle = |points: &[(u32, f64)]| {
+        let mut costs: Vec<f64> = points.iter().map(|(_, ns)| *ns).collect();
+        costs.sort_by(f64::total_cmp);
+        median(&costs)
+    };
+    let position = |name: &str| METRICS.iter().position(|metric| metric.name == name);
+    let sixth = points.len().div_ceil(6);
+    let parts = match kind {
+        AxisKind::Progress => vec![("course", points)],
+        AxisKind::Population => vec![
+            ("beginning", &points[..sixth]),
+            ("end", &points[points.len() - sixth..]),
+        ],
+    };
+    parts
+        .into_iter()
+        .filter_map(|(name, part)| Some((position(name)?, middle(part)?)))
+        .collect()
 }

@@ -165,7 +165,7 @@ pub fn compare(one: &Side, other: &Side) -> Compared {
     let both: Vec<&(Spot, usize)> = ours.keys().filter(|key| theirs.contains_key(key)).collect();
     let is_scheduled = |spot: &Spot| one.is_scheduled(spot) || other.is_scheduled(spot);
     let members = declared(&both, &is_scheduled);
-    let mut family = Family::of(members.len().max(1));
+    let mut family = Family::of(members.len());
     let floor = one.floor.as_ref();
     if let Some(differ) = floor.and_then(Floor::differ) {
         family.margin = family.margin.max(differ);
@@ -257,6 +257,11 @@ fn declared<'a>(
 }
 
 fn sentence(kind: Kind, family: &Family) -> String {
+    if family.comparisons == 0 {
+        return "Declared: no comparison, because A and B have nothing in common of which one is \
+                declared. All rows have an interval of their own and no answer."
+            .to_owned();
+    }
     let count = words::plural(family.comparisons as u64, "comparison");
     let what = match kind {
         Kind::Lab => {
@@ -362,6 +367,7 @@ impl<'a> Draft<'a> {
             .estimate
             .as_ref()
             .is_some_and(|found| found.interval.is_none())
+            && self.unspoilt.is_none()
             && self.sides.iter().all(|side| side.rounds == 1);
         let ratio = self.estimate.as_ref().map(|estimate| estimate.ratio);
         let [of_a, of_b] = self.bounds;

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::finding::{Status, Verdict};
 use model::point::{Point, RATE, Value};
-use model::probe::{AxisKind, ProbeResult};
+use model::probe::ProbeResult;
 use model::record::page_times;
 use model::{Claim, Distribution, Execution, Manifest, PointId, Trial};
 
 use super::facts::{self, Facts};
-use super::metric::METRICS;
+use super::metric::{METRICS, passes};
 use crate::analysis::{Floor, Measure, Standing, are_mostly_struck, most_are_invalid};
 use crate::judge::{is_about_likeness, is_bound, is_disturbance};
 use crate::set::TrialSet;
@@ -63,9 +63,11 @@ pub(super) struct Rounds {
     pub(super) by_round: BTreeMap<u32, f64>,
     /// Of each of them, whether the true value is at least that.
     bounds: Vec<bool>,
-    /// How many were measured, and of those to which a rule objects, the rule.
+    /// How many trials were measured, and of those to which a rule objects, the rule.
     trials: usize,
     struck_by: Vec<String>,
+    /// The rounds that have one of these.
+    struck: BTreeSet<usize>,
     pub(super) unlike_by: Vec<String>,
     /// What several groups share is measured several times in a round, and is one round.
     measured: BTreeMap<usize, Vec<(f64, bool)>>,
@@ -76,7 +78,10 @@ impl Rounds {
         let value = (of.value, of.is_bound);
         self.measured.entry(round).or_default().push(value);
         self.trials += 1;
-        self.struck_by.extend(trial.struck_by(of));
+        if let Some(rule) = trial.struck_by(of) {
+            self.struck_by.push(rule);
+            self.struck.insert(round);
+        }
         let unlike = trial.forbidding(of.verdict, Claim::Comparison, is_about_likeness);
         self.unlike_by.extend(unlike);
     }
@@ -112,7 +117,13 @@ impl Rounds {
 
     /// How many count although a rule objects to them.
     pub(super) fn objected(&self) -> usize {
-        self.struck_by.len()
+        self.struck.len()
+    }
+
+    /// Whether that round is one of them.
+    fn has(&self, round: usize) -> bool {
+        let round = u32::try_from(round).unwrap_or(u32::MAX);
+        self.by_round.contains_key(&round)
     }
 
     /// One value for each round.
@@ -323,7 +334,7 @@ impl Side {
             values.unspoilt.bounds = vec![false; passes.len()];
         }
         let verdicts = self.set.verdicts();
-        let mut left_out = Vec::new();
+        let mut left_out = BTreeSet::new();
         for (number, (trial, verdict)) in self.trials.iter().zip(&verdicts).enumerate() {
             let is_last = !self.is_repeated(trial);
             let is_first = trial.place.is_none_or(|(_, _, attempt)| attempt == 0);
@@ -340,7 +351,7 @@ impl Side {
                 };
                 let key = (trial.spot.clone(), position);
                 if is_last && trial.is_void {
-                    left_out.push(key.clone());
+                    left_out.insert((key.clone(), round));
                 } else if is_last {
                     let values = all.entry(key.clone()).or_default();
                     values.unspoilt.add(round, trial, &of);
@@ -350,14 +361,17 @@ impl Side {
                 }
             }
         }
-        for key in left_out {
-            if let Some(values) = all.get_mut(&key) {
-                values.left_out += 1;
-            }
-        }
         for values in all.values_mut() {
             values.unspoilt.finish();
             values.first.finish();
+        }
+        for (key, round) in left_out {
+            // Of what several groups share, another group may have the round.
+            if let Some(values) = all.get_mut(&key)
+                && !values.unspoilt.has(round)
+            {
+                values.left_out += 1;
+            }
         }
         all
     }
@@ -471,27 +485,4 @@ fn values(trial: &Trial) -> [Option<Measured>; METRICS.len()] {
         "memory" => exact(server?.memory_pss?.count() as f64),
         _ => None,
     })
-}
-
-/// What one pass says: the median cost over the first and over the last sixth of its points, or
-/// over a whole course in time.
-fn passes(kind: AxisKind, points: &[(u32, f64)]) -> Vec<(usize, f64)> {
-    let middle = |points: &[(u32, f64)]| {
-        let mut costs: Vec<f64> = points.iter().map(|(_, ns)| *ns).collect();
-        costs.sort_by(f64::total_cmp);
-        median(&costs)
-    };
-    let position = |name: &str| METRICS.iter().position(|metric| metric.name == name);
-    let sixth = points.len().div_ceil(6);
-    let parts = match kind {
-        AxisKind::Progress => vec![("course", points)],
-        AxisKind::Population => vec![
-            ("beginning", &points[..sixth]),
-            ("end", &points[points.len() - sixth..]),
-        ],
-    };
-    parts
-        .into_iter()
-        .filter_map(|(name, part)| Some((position(name)?, middle(part)?)))
-        .collect()
 }

@@ -176,6 +176,85 @@ fn single_trials_have_a_ratio_and_no_answer() {
     );
 }
 
+/// Two rounds of which one is spoilt are two values, of which all count.
+#[test]
+fn two_rounds_of_which_one_is_spoilt_are_no_single_values() {
+    let spoilt = |seed: u64, factor: f64| {
+        let mut trials = heat(seed, factor, 2);
+        for trial in &mut trials {
+            if trial.point.as_ref().unwrap().round == 1 {
+                trial.void = Some(model::finding::Cause::default());
+            }
+        }
+        trials
+    };
+    let compared = labs(&spoilt(1, 1.0), &spoilt(2, 2.0));
+    let nginx = row(&compared, "nginx, seven-bytes, 64 connections", "rate");
+    assert_eq!((nginx.a.rounds, nginx.b.rounds), (1, 1));
+    assert_eq!(nginx.estimate.as_ref().unwrap().sample.rounds(), 2);
+    assert_eq!(
+        nginx.text,
+        "inconclusive: 2 rounds are too few for 2 comparisons; 5 rounds are needed; suspect, \
+         because it rests on both rounds as they were first measured, and only 1 of them had the \
+         CPUs to themselves; what stands for A and B is of the 1 and 1 rounds that count of each"
+    );
+    assert_eq!(compared.caveat, DRIFT);
+}
+
+#[test]
+fn where_nothing_is_declared_that_is_said() {
+    let (one, mut other) = (heat(1, 1.0, 8), heat(2, 1.0, 8));
+    for trial in &mut other {
+        trial.point.as_mut().unwrap().id.workload = "another".to_owned();
+    }
+    let compared = labs(&one, &other);
+    assert_eq!(compared.family.comparisons, 0);
+    assert_eq!(
+        compared.declared,
+        "Declared: no comparison, because A and B have nothing in common of which one is declared. \
+         All rows have an interval of their own and no answer."
+    );
+}
+
+/// Where several groups share a server, a round has several trials of it, and is one round.
+#[test]
+fn trials_of_several_groups_are_one_round() {
+    let shared = |seed: u64| {
+        let mut trials = heat(seed, 1.0, 8);
+        let mut again = trials.clone();
+        for trial in &mut again {
+            trial.point.as_mut().unwrap().group = 1;
+        }
+        trials.extend(again);
+        trials
+    };
+    let mut spoilt = shared(2);
+    for trial in &mut spoilt {
+        let point = trial.point.as_ref().unwrap();
+        match (point.round, point.group) {
+            (1 | 2, _) => {
+                let total = &mut trial.record.total.outcomes;
+                let ok = total[Outcome::Ok];
+                total[Outcome::Ok] = ok / 2;
+                total[Outcome::Status] = ok - ok / 2;
+            }
+            // Of the fourth round the other group has it.
+            (3, _) | (4, 1) => trial.void = Some(model::finding::Cause::default()),
+            _ => {}
+        }
+    }
+    let compared = labs(&shared(1), &spoilt);
+    let nginx = row(&compared, "nginx, seven-bytes, 64 connections", "rate");
+    assert_eq!((nginx.b.rounds, nginx.b.left_out), (7, 1));
+    assert!(
+        nginx.text.ends_with(
+            "; 1 round of B left out as disturbed; 2 rounds of B counted although a rule objects"
+        ),
+        "{}",
+        nginx.text
+    );
+}
+
 #[test]
 fn what_differs_around_them_comes_by_name() {
     let mut other = heat(2, 1.0, 6);

@@ -5,6 +5,7 @@ use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::{Claim, Severity};
 
 use super::{Answer, Rule};
+use crate::apart::apart;
 use crate::check::Found;
 use crate::number;
 
@@ -45,22 +46,25 @@ fn shared_cpus(condition: &Condition) -> Answer {
         return Answer::unknown("the CPUs that this program may use");
     }
     let server = condition.server.as_ref();
-    let server_pid = server.map(|server| server.pid);
     match server.map(|server| server.cpus_allowed.as_ref()) {
         None if allowed.len() > 1 => Answer::NotApplicable,
         None => {
             let what = "this program may use one CPU only, so a server on this machine shares it";
-            found_shared(what, None)
+            found_shared(
+                what,
+                "let this program use CPUs of two cores: one for the server, one for it",
+            )
         }
         Some(None) => Answer::unknown("the CPUs that the server may use"),
         Some(Some(server)) => {
+            let remedy = || apart_with_taskset(condition, server);
             let mut free = allowed
                 .iter()
                 .filter(|cpu| !server.contains(cpu))
                 .peekable();
             if free.peek().is_none() {
                 let what = "the server may run on every CPU that the generator may use";
-                return found_shared(what, server_pid);
+                return found_shared(what, &remedy());
             }
             let siblings = &condition.environment.thread_siblings;
             let shares_core = |cpu: &u32| {
@@ -70,14 +74,28 @@ fn shared_cpus(condition: &Condition) -> Answer {
             if free.all(shares_core) {
                 let what = "each CPU that is left to the generator is one half of a core whose \
                             other half is the server's";
-                return found_shared(what, server_pid);
+                return found_shared(what, &remedy());
             }
             Answer::Silent
         }
     }
 }
 
-fn found_shared(what: &str, server: Option<u32>) -> Answer {
+/// What gives both CPUs of their own, where there are such.
+fn apart_with_taskset(condition: &Condition, server: &[u32]) -> String {
+    let pid = condition.server.as_ref().map(|server| server.pid);
+    match pid.zip(apart(server, &condition.environment)) {
+        Some((pid, (theirs, ours))) => format!(
+            "taskset -acp {theirs} {pid}   # the server on CPU {theirs}; then run the generator \
+             with --cpus {ours}"
+        ),
+        None => "let the server and this program use CPUs of different cores, or make the load on \
+                 another machine"
+            .to_owned(),
+    }
+}
+
+fn found_shared(what: &str, remedy: &str) -> Answer {
     let say = format!(
         "Server and generator share CPUs: {what}. The generator then takes CPU time from the \
          server, and the wait for the generator becomes part of every response time."
@@ -87,12 +105,7 @@ fn found_shared(what: &str, server: Option<u32>) -> Answer {
         Severity::Suspect,
         say,
     )
-    .fix(match server {
-        Some(pid) => format!(
-            "taskset -acp 0 {pid}   # the server on CPU 0; then run the generator with --cpus 1"
-        ),
-        None => "let this program use two CPUs: one for the server, one for it".to_owned(),
-    })
+    .fix(remedy)
     .into()
 }
 

@@ -56,51 +56,102 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Ports that the side which connects may take.
-fn port_count(condition: &Condition) -> Option<u64> {
-    match numbers(condition, "net.ipv4.ip_local_port_range")?.as_slice() {
-        [low, high] => {
-            let ports = (high + 1).saturating_sub(*low);
-            Some(ports.saturating_sub(reserved_ports(condition, *low, *high)))
-        }
+/// The first and the last port that the side which connects may take.
+fn port_range(condition: &Condition) -> Option<(u64, u64)> {
+    match numbers(condition, RANGE)?.as_slice() {
+        [low, high] => Some((*low, *high)),
         _ => None,
     }
 }
 
-/// Ports from `low` to `high` that the kernel gives to nobody who does not ask for them.
-fn reserved_ports(condition: &Condition, low: u64, high: u64) -> u64 {
-    let key = "net.ipv4.ip_local_reserved_ports";
-    let text = condition.environment.setting(key);
-    let parts = text.into_iter().flat_map(|text| text.split(','));
-    let within = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        Some((last.min(high) + 1).saturating_sub(first.max(low)))
-    };
-    parts.filter_map(within).sum()
+/// Ports that the side which connects may take: of its range those that are not reserved.
+fn port_count(condition: &Condition) -> Option<u64> {
+    port_range(condition).map(|range| count_of(range, &reserved(condition)))
 }
 
-fn ports(condition: &Condition) -> Answer {
-    let Some(count) = port_count(condition) else {
-        return Answer::unknown("net.ipv4.ip_local_port_range");
+fn count_of((low, high): (u64, u64), reserved: &[(u64, u64)]) -> u64 {
+    let within = reserved.iter();
+    let within = within.map(|(first, last)| {
+        let (first, last) = ((*first).max(low), (*last).min(high));
+        (last + 1).saturating_sub(first)
+    });
+    (high + 1).saturating_sub(low).saturating_sub(within.sum())
+}
+
+/// Ports that the kernel gives to nobody who does not ask for them, from the first to the last.
+fn reserved(condition: &Condition) -> Vec<(u64, u64)> {
+    let text = condition.environment.setting(RESERVED);
+    let parts = text.into_iter().flat_map(|text| text.split(','));
+    let part = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
     };
+    parts.filter_map(part).collect()
+}
+
+/// Those of `reserved` that do not lie in the range, as the kernel takes them.
+fn outside((low, high): (u64, u64), reserved: &[(u64, u64)]) -> String {
+    let parts = reserved.iter().flat_map(|(first, last)| {
+        let below = (*first, (*last).min(low.saturating_sub(1)));
+        let above = ((*first).max(high + 1), *last);
+        [below, above]
+    });
+    let parts: Vec<String> = parts
+        .filter(|(first, last)| first <= last)
+        .map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        })
+        .collect();
+    parts.join(",")
+}
+
+const RANGE: &str = "net.ipv4.ip_local_port_range";
+const RESERVED: &str = "net.ipv4.ip_local_reserved_ports";
+/// The range that a kernel has by itself.
+const RANGE_DEFAULT: (u64, u64) = (32_768, 60_999);
+/// Fewer ports than this are used up soon.
+const PORTS_MIN: u64 = 20_000;
+
+fn ports(condition: &Condition) -> Answer {
+    let Some(range) = port_range(condition) else {
+        return Answer::unknown(RANGE);
+    };
+    let reserved = reserved(condition);
+    let count = count_of(range, &reserved);
     let per_second = count / 60;
-    if count >= 20_000 {
+    if count >= PORTS_MIN {
         return Answer::Silent;
     }
+    let lost = count_of(range, &[]) - count;
+    let beside = match lost {
+        0 => String::new(),
+        lost => format!(" beside {lost} that are reserved"),
+    };
     let say = format!(
-        "One source address has {count} ports. Without keep-alive each stays in TIME_WAIT for \
-         60 s after the generator closes its connection, so with more than {per_second} new \
+        "One source address has {count} ports{beside}. Without keep-alive each stays in TIME_WAIT \
+         for 60 s after the generator closes its connection, so with more than {per_second} new \
          connections a second no port is left."
     );
-    let found = Found::all(&[Capacity, Latency], Severity::Suspect, say).evidence("ports", count);
-    let remedy = sysctl(condition, "net.ipv4.ip_local_port_range", "32768 60999");
-    Answer::Found(found, vec![remedy])
+    let found = Found::all(&[Capacity, Latency], Severity::Suspect, say)
+        .evidence("ports", count)
+        .evidence("reserved", lost);
+    let (mut remedies, mut range) = (Vec::new(), range);
+    if count_of(range, &[]) < PORTS_MIN {
+        range = RANGE_DEFAULT;
+        let (low, high) = range;
+        remedies.push(sysctl(condition, RANGE, &format!("{low} {high}")));
+    }
+    if count_of(range, &reserved) < PORTS_MIN {
+        // A wider range would help no longer than until somebody reserves that, too.
+        remedies.push(sysctl(condition, RESERVED, &outside(range, &reserved)));
+    }
+    Answer::Found(found, remedies)
 }
 
 fn time_wait(condition: &Condition) -> Answer {
     let (Some(count), Some(tw)) = (port_count(condition), condition.sockets.get("TCP.tw")) else {
-        return Answer::unknown("/proc/net/sockstat or net.ipv4.ip_local_port_range");
+        return Answer::unknown(format!("/proc/net/sockstat or {RANGE}"));
     };
     if *tw * 10 <= count {
         return Answer::Silent;

@@ -371,6 +371,97 @@ fn reserved_ports_are_for_nobody() {
     }
 }
 
+/// A range that is large enough is not made larger: what is reserved in it is in the way.
+#[test]
+fn the_remedy_for_few_ports_gives_enough_of_them() {
+    let check = |range: &str, reserved: &str, said: &str, expected: &[&str]| {
+        let mut condition = healthy();
+        set(&mut condition, "net.ipv4.ip_local_port_range", range);
+        set(&mut condition, "net.ipv4.ip_local_reserved_ports", reserved);
+        let found = examine(&condition).diagnoses.into_iter();
+        let mut found = found.filter(|one| one.finding.rule == "TCP-01");
+        let found = found.next().expect("they are few");
+        assert!(found.finding.say.contains(said), "{}", found.finding.say);
+        let applied: Vec<&str> = found
+            .remedies
+            .iter()
+            .map(|one| one.apply.as_str())
+            .collect();
+        assert_eq!(applied, expected, "{range} {reserved}");
+        for remedy in &found.remedies {
+            let words = remedy
+                .apply
+                .strip_prefix("sysctl -w ")
+                .expect("it is a setting");
+            let (key, value) = words.split_once('=').expect("it sets one");
+            set(&mut condition, key, value.trim_matches('\''));
+        }
+        let left = examine(&condition).findings();
+        assert!(!left.iter().any(|one| one.rule == "TCP-01"), "{left:?}");
+    };
+    let wider = "sysctl -w net.ipv4.ip_local_port_range='32768 60999'";
+    check("50000 60999", "", "has 11000 ports. ", &[wider]);
+    check(
+        "50000 60999",
+        "8080,55000-55999",
+        "10000 ports beside 1000 that are",
+        &[wider],
+    );
+    let freed = |left: &str| format!("sysctl -w net.ipv4.ip_local_reserved_ports='{left}'");
+    check(
+        "32768 60999",
+        "8080,32768-52767",
+        "8232 ports beside 20000 that are reserved. ",
+        &[&freed("8080")],
+    );
+    check(
+        "32768 60999",
+        "30000-50000,60999-61001",
+        "beside 17234 that",
+        &[&freed("30000-32767,61000-61001")],
+    );
+    check(
+        "50000 60999",
+        "32768-60999",
+        "has 0 ports",
+        &[wider, &freed("")],
+    );
+}
+
+#[test]
+fn the_remedy_for_shared_cpus_names_those_that_help() {
+    let remedy = |server: &[u32], allowed: &[u32], cores: &[&[u32]]| {
+        let mut condition = healthy();
+        condition.server.as_mut().unwrap().cpus_allowed = Some(server.to_vec());
+        let environment = &mut condition.environment;
+        environment.cpus_allowed = allowed.to_vec();
+        environment.cpus_online = (0..8).collect();
+        environment.thread_siblings = cores
+            .iter()
+            .flat_map(|core| core.iter().map(|cpu| (*cpu, core.to_vec())))
+            .collect();
+        let findings = examine(&condition).findings();
+        let found = findings.into_iter().find(|one| one.rule == "GEN-06");
+        found.expect("they share CPUs").fix.join("; ")
+    };
+    let pair = |server: u32, generator: u32| {
+        format!(
+            "taskset -acp {server} 42   # the server on CPU {server}; then run the generator with \
+             --cpus {generator}"
+        )
+    };
+    let single: &[&[u32]] = &[&[0], &[1], &[2], &[3]];
+    assert_eq!(remedy(&[0, 1], &[0, 1], single), pair(0, 1));
+    assert_eq!(remedy(&[2, 3], &[2, 3], single), pair(2, 3));
+    let halves: &[&[u32]] = &[&[0, 1], &[2, 3]];
+    assert_eq!(remedy(&[0, 1, 2, 3], &[0, 1, 2, 3], halves), pair(0, 2));
+    assert_eq!(remedy(&[0, 2], &[1, 3], halves), pair(0, 3));
+    let none = "let the server and this program use CPUs of different cores, or make the load on \
+                another machine";
+    assert_eq!(remedy(&[0], &[0, 1], halves), none);
+    assert_eq!(remedy(&[3], &[3], single), none);
+}
+
 #[test]
 fn halves_of_one_core_are_shared() {
     for (siblings, fires) in [([0, 0], false), ([0, 1], true)] {

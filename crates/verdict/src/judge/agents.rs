@@ -136,16 +136,20 @@ fn findings(whole: &mut Verdict, heard: &BTreeSet<&str>, shares: &[(String, Verd
             finding.say = format!("The servers' machine: {}", finding.say);
             continue;
         }
-        // What is said of the sum is said of an agent where it is not found of all.
+        // What is found of some of the agents says whom the load has it from.
         if let Some(one) = told.get(finding.rule.as_str())
             && one.agents.len() < shares.len()
         {
-            let noun = if one.agents.len() == 1 {
-                "Agent"
+            if is_about_one(finding, &one.finding) {
+                // Threads are counted as that agent has them.
+                finding.say = format!("Agent {}: {}", one.agents[0], one.finding.say);
+                also(finding, &one.agents[1..]);
             } else {
-                "Agents"
-            };
-            finding.say = format!("{noun} {}: {}", words::list(&one.agents), finding.say);
+                let agents = words::list(&one.agents);
+                finding.say.push_str(&format!(
+                    " Of single agents, the same rule objects to {agents}."
+                ));
+            }
             name(finding, &one.agents);
         }
     }
@@ -156,18 +160,35 @@ fn findings(whole: &mut Verdict, heard: &BTreeSet<&str>, shares: &[(String, Verd
         }
         let mut finding = finding;
         finding.say = format!("Agent {}: {}", agents[0], finding.say);
-        if agents.len() > 1 {
-            let others = words::list(&agents[1..]);
-            finding
-                .say
-                .push_str(&format!(" The same rule objects to {others}."));
-        }
+        also(&mut finding, &agents[1..]);
         name(&mut finding, &agents);
         whole.findings.push(finding);
     }
     whole
         .findings
         .sort_by_key(|finding| std::cmp::Reverse(finding.worst()));
+}
+
+/// Whether what is said of the sum, as of its busiest thread, is what is said of the `share` of one
+/// agent. Otherwise its numbers are those of the whole load.
+fn is_about_one(finding: &Finding, share: &Finding) -> bool {
+    let numbers = |finding: &Finding| {
+        let mut numbers = finding.evidence.clone();
+        numbers.remove("worker");
+        numbers
+    };
+    let whole = numbers(finding);
+    finding.say == share.say || (!whole.is_empty() && whole == numbers(share))
+}
+
+/// Says whom else the rule objects to.
+fn also(finding: &mut Finding, others: &[&str]) {
+    if !others.is_empty() {
+        let others = words::list(others);
+        finding
+            .say
+            .push_str(&format!(" The same rule objects to {others}."));
+    }
 }
 
 fn name(finding: &mut Finding, agents: &[&str]) {
@@ -179,7 +200,7 @@ fn name(finding: &mut Finding, agents: &[&str]) {
 mod tests {
     use model::fixture::{self, Shaped};
     use model::plan::Arrivals;
-    use model::{Claim, Rate, Record, Span, Usage};
+    use model::{Claim, Outcome, Rate, Record, Span, Usage};
 
     use crate::judge;
 
@@ -258,6 +279,40 @@ mod tests {
         let said: Vec<bool> = trial.agents.iter().map(said).collect();
         assert_eq!(said, [false, true], "{:#?}", trial.agents[1].verdict);
         assert_eq!(finding.evidence["agents"], serde_json::json!(["b"]));
+    }
+
+    /// Its numbers are those of the sum, whoever brought them there.
+    #[test]
+    fn what_is_counted_of_the_whole_load_is_said_of_it() {
+        let fail = |trial: &mut Trial| {
+            let outcomes = &mut trial.record.total.outcomes;
+            let half = outcomes[Outcome::Ok] / 2;
+            outcomes[Outcome::Ok] -= half;
+            outcomes[Outcome::Timeout] += half;
+        };
+        let said = |verdict: &Verdict| {
+            let found = verdict.findings.iter().find(|one| one.rule == "HTTP-01");
+            found.map(|one| (one.say.clone(), one.evidence.get("agents").cloned()))
+        };
+        let trial = of_two(|agent, trial| {
+            if agent == "b" {
+                fail(trial);
+            }
+        });
+        let [of_a, of_b] = [0, 1].map(|agent| said(&judge(&trial.of_share(&trial.agents[agent]))));
+        assert_eq!(of_a, None);
+        let (of_b, _) = of_b.unwrap();
+        let (whole, agents) = said(&judge(&trial)).unwrap();
+        assert!(of_b.contains("(50 %)"), "{of_b}");
+        assert!(whole.contains("(25 %)"), "{whole}");
+        assert!(!whole.starts_with("Agent"), "{whole}");
+        let whom = " Of single agents, the same rule objects to b.";
+        assert!(whole.ends_with(whom), "{whole}");
+        assert_eq!(agents, Some(serde_json::json!(["b"])));
+        // What all have is said of the load alone.
+        let (both, agents) = said(&judge(&of_two(|_, trial| fail(trial)))).unwrap();
+        assert!(!both.contains("gent"), "{both}");
+        assert_eq!(agents, None);
     }
 
     fn steal(trial: &mut Trial, share: f64) {

@@ -53,9 +53,8 @@ pub enum Answer {
         /// Why not.
         #[serde(flatten)]
         why: Why,
-        /// How many more rounds would probably tell; none where nobody would run so many, or where
-        /// nothing says how many.
-        more_rounds: Option<u64>,
+        /// How many more rounds would probably tell.
+        more_rounds: More,
     },
     /// The one has less by at least the margin.
     Less,
@@ -65,6 +64,26 @@ pub enum Answer {
     Single,
     /// Not one of the declared comparisons: its own interval, and no answer.
     Undeclared,
+}
+
+/// How many more rounds would probably tell. In JSON all but a number is null.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum More {
+    /// More than anyone would run.
+    Many,
+    /// About so many.
+    Rounds(u64),
+    /// Nothing says how many: a side has too few rounds to tell how much they differ.
+    Unknown,
+}
+
+impl Serialize for More {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Rounds(rounds) => serializer.serialize_some(rounds),
+            Self::Many | Self::Unknown => serializer.serialize_none(),
+        }
+    }
 }
 
 /// Why rounds do not tell.
@@ -128,7 +147,7 @@ impl Family {
             .iter()
             .zip(differs.into_iter().zip(agrees))
             .map(|(estimate, (differs, agrees))| match estimate {
-                None => inconclusive(Why::NoPairs, None),
+                None => inconclusive(Why::NoPairs, More::Unknown),
                 Some(estimate) if estimate.sample == Sample::Single => Answer::Single,
                 Some(estimate) if differs && estimate.ratio > 1.0 => Answer::More,
                 Some(_) if differs => Answer::Less,
@@ -175,10 +194,13 @@ impl Family {
             Sample::Unpaired { .. } => rounds_needed_unpaired(comparisons, alpha),
             _ => rounds_needed(comparisons, alpha),
         };
-        let more = self.rounds_to_tell(estimate).map(|told| {
-            let least = needed.max(rounds + 1);
-            told.max(least as u64) - rounds as u64
-        });
+        let least = needed.max(rounds + 1);
+        let more = match self.rounds_to_tell(estimate) {
+            None => More::Unknown,
+            Some(expected) => whole_rounds(expected).map_or(More::Many, |told| {
+                More::Rounds(told.max(least as u64) - rounds as u64)
+            }),
+        };
         if estimate.p_smallest() > alpha / number(comparisons as u64) && rounds < needed {
             return inconclusive(Why::FewRounds { rounds, needed }, more);
         }
@@ -196,18 +218,19 @@ impl Family {
 
     /// How many rounds would tell in all, four times in five, if the ratio is what it seems:
     /// `((z_alpha + z_power) sigma / distance)^2` for a mean, corrected for ranks and for how
-    /// little few rounds know of their spread, where the distance is that from the margin.
-    fn rounds_to_tell(&self, estimate: &Estimate) -> Option<u64> {
+    /// little few rounds know of their spread, where the distance is that from the margin. None
+    /// where they do not tell how much they differ.
+    fn rounds_to_tell(&self, estimate: &Estimate) -> Option<f64> {
         let normal = Normal::standard();
         let alpha = self.alpha / number(self.comparisons as u64);
         let z = normal.inverse_cdf(1.0 - alpha / 2.0) + normal.inverse_cdf(POWER);
         let distance = (estimate.ratio.ln().abs() - self.margin.ln_1p()).abs();
         let times = (z * estimate.spread? / distance).powi(2);
-        whole_rounds(times / EFFICIENCY + 2.0)
+        Some(times / EFFICIENCY + 2.0)
     }
 }
 
-const fn inconclusive(why: Why, more_rounds: Option<u64>) -> Answer {
+const fn inconclusive(why: Why, more_rounds: More) -> Answer {
     Answer::Inconclusive { why, more_rounds }
 }
 
@@ -228,12 +251,15 @@ impl Answer {
         };
         let comparisons = words::plural(family.comparisons as u64, "comparison");
         let would = match rounds {
-            Some(1) => "1 more round would tell".to_owned(),
-            Some(rounds) => format!("about {} more rounds would tell", words::count(rounds)),
-            None => format!(
+            More::Many => format!(
                 "more than {} rounds would be needed to tell",
                 words::count(ROUNDS_MAX)
             ),
+            More::Rounds(1) => "1 more round would tell".to_owned(),
+            More::Rounds(rounds) => {
+                format!("about {} more rounds would tell", words::count(rounds))
+            }
+            More::Unknown => "nothing says how many more rounds would tell".to_owned(),
         };
         match why {
             Why::Family => {

@@ -129,6 +129,11 @@ impl Kind {
                 .is_ok_and(|number| number > u128::from(u32::MAX))
     }
 
+    /// Whether it takes text and nothing else.
+    pub(super) const fn is_text(self) -> bool {
+        matches!(self, Self::Text | Self::Word(_))
+    }
+
     /// Whether a list of values may be written for it.
     pub(super) const fn is_list(self) -> bool {
         matches!(self, Self::Axis(_) | Self::Numbers | Self::Texts)

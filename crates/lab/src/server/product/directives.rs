@@ -17,6 +17,8 @@ pub(super) struct Directives {
     line: String,
     /// The line behind which those stand that the file does not have; empty: at its end.
     after: String,
+    /// Where its folder says so.
+    after_place: String,
     /// What limits the requests of a connection: the directive, and its value for no limit.
     requests: Option<(String, String)>,
     /// What limits the time of a connection on which nothing comes, in seconds.
@@ -66,25 +68,38 @@ impl Directives {
         Ok(Some(Self {
             file: settings.file,
             line: settings.line,
-            after: settings.after,
+            after: settings.after.trim().to_owned(),
+            after_place: reader.place_of("settings.after"),
             requests: keep_alive.requests.zip(keep_alive.unlimited),
             idle: keep_alive.idle,
         }))
     }
 
     /// `text` with each directive set. One that it has is replaced; one that it has only within
-    /// a section of its own is taken out there, for it is to hold everywhere.
-    fn set(&self, text: &str, directives: &[(String, String)]) -> String {
+    /// a section of its own is taken out there, for it is to hold everywhere. `source` is what the
+    /// text was made of.
+    fn set(
+        &self,
+        text: &str,
+        source: &str,
+        directives: &[(String, String)],
+    ) -> Result<String, String> {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         for (name, value) in directives {
-            self.set_one(&mut lines, name, value);
+            let set = self.set_one(&mut lines, name, value);
+            set.map_err(|Nowhere| {
+                format!(
+                    "{}: {source} has no line '{}', behind which '{name}' is to stand",
+                    self.after_place, self.after
+                )
+            })?;
         }
         let mut text = lines.join("\n");
         text.push('\n');
-        text
+        Ok(text)
     }
 
-    fn set_one(&self, lines: &mut Vec<String>, name: &str, value: &str) {
+    fn set_one(&self, lines: &mut Vec<String>, name: &str, value: &str) -> Result<(), Nowhere> {
         let line = self.line.replace("{name}", name).replace("{value}", value);
         let behind = lines.iter().position(|line| line.trim() == self.after);
         let behind = behind.filter(|_| !self.after.is_empty());
@@ -95,24 +110,47 @@ impl Directives {
             .iter()
             .position(|line| is_it(line) && indent(line) <= deepest);
         let (index, blanks) = match (place, behind) {
-            (Some(index), _) => (index, indent(&lines[index])),
-            (None, Some(index)) => (index + 1, deepest),
-            (None, None) => (lines.len(), 0),
+            (Some(index), _) => (index, blanks(&lines[index]).to_owned()),
+            (None, Some(index)) => (index + 1, blanks_within(lines, index)),
+            (None, None) if self.after.is_empty() => (lines.len(), String::new()),
+            (None, None) => return Err(Nowhere),
         };
-        lines.insert(index, format!("{:blanks$}{line}", ""));
+        lines.insert(index, format!("{blanks}{line}"));
         let mut number = 0;
         lines.retain(|line| {
             number += 1;
             number == index + 1 || !is_it(line)
         });
+        Ok(())
     }
 }
+
+/// There is no place for a directive: the line is missing behind which it is to stand.
+struct Nowhere;
 
 /// By how much the lines of a section are indented in the folders of the program.
 const INDENT: usize = 4;
 
+/// How far a line is indented: a tab leads to the next multiple of [`INDENT`].
 fn indent(line: &str) -> usize {
-    line.len() - line.trim_start_matches(' ').len()
+    blanks(line).chars().fold(0, |column, blank| match blank {
+        '\t' => (column / INDENT + 1) * INDENT,
+        _ => column + 1,
+    })
+}
+
+/// What a line is indented by.
+fn blanks(line: &str) -> &str {
+    let text = line.trim_start_matches([' ', '\t']);
+    &line[..line.len() - text.len()]
+}
+
+/// What a line of the section is indented by that begins with line `index`: as much as the line
+/// behind it, where that is such a one.
+fn blanks_within(lines: &[String], index: usize) -> String {
+    let deepest = indent(&lines[index]) + INDENT;
+    let next = lines.get(index + 1).filter(|next| indent(next) == deepest);
+    next.map_or_else(|| " ".repeat(deepest), |next| blanks(next).to_owned())
 }
 
 fn first_word(line: &str) -> &str {
@@ -167,16 +205,19 @@ impl Product {
         all
     }
 
-    /// The text of that file with these directives, if it is the one that has them.
+    /// The text of that file with these directives, if it is the one that has them; it was made of
+    /// `source`.
     pub(super) fn with_directives(
         &self,
         file: &str,
-        text: String,
+        (source, text): (&str, String),
         directives: &[(String, String)],
-    ) -> String {
+    ) -> Result<String, String> {
         match &self.directives {
-            Some(own) if own.file == file && !directives.is_empty() => own.set(&text, directives),
-            _ => text,
+            Some(own) if own.file == file && !directives.is_empty() => {
+                own.set(&text, source, directives)
+            }
+            _ => Ok(text),
         }
     }
 }
@@ -190,6 +231,7 @@ mod tests {
             file: "x.conf".to_owned(),
             line: "{name} {value};".to_owned(),
             after: after.to_owned(),
+            after_place: "x/server.toml:7: settings.after".to_owned(),
             requests: None,
             idle: None,
         }
@@ -198,8 +240,9 @@ mod tests {
     #[test]
     fn a_directive_replaces_what_the_preset_says() {
         let check = |after: &str, text: &str, name: &str, expected: &str| {
-            let set = directives(after).set(text, &[(name.to_owned(), "5".to_owned())]);
-            assert_eq!(set, expected);
+            let set = [(name.to_owned(), "5".to_owned())];
+            let set = directives(after).set(text, "x.conf", &set);
+            assert_eq!(set.as_deref(), Ok(expected));
         };
         check("", "a 1;\nb 2;\n", "b", "a 1;\nb 5;\n");
         check("", "a 1;\nA 2;\n", "a", "a 5;\n");
@@ -218,6 +261,29 @@ mod tests {
             .replace("        s 1;\n", "")
             .replace("http {\n", "http {\n    s 5;\n");
         check("http {", nested, "s", &moved);
+        // The same where sections are indented by tabs.
+        let tabs = |text: &str| text.replace("    ", "\t");
+        for name in ["k", "u"] {
+            let set = format!("{name} 5");
+            let expected = tabs(nested).replace(&format!("{name} 1"), &set);
+            check("http {", &tabs(nested), name, &expected);
+        }
+        check("http {", &tabs(nested), "s", &tabs(&moved));
+    }
+
+    #[test]
+    fn a_directive_that_has_no_place_is_refused() {
+        let check = |text: &str, name: &str, expected: Result<&str, &str>| {
+            let set = [(name.to_owned(), "5".to_owned())];
+            let set = directives("http {").set(text, "mine.conf", &set);
+            assert_eq!(set.as_deref().map_err(String::as_str), expected);
+        };
+        let why = "x/server.toml:7: settings.after: mine.conf has no line 'http {', behind which \
+                   'k' is to stand";
+        check("http  {\n    k 1;\n}\n", "k", Err(why));
+        check("", "k", Err(why));
+        // One that is there needs no other line.
+        check("k 1;\n", "k", Ok("k 5;\n"));
     }
 
     #[test]

@@ -106,14 +106,14 @@ impl Product {
         }
         for (name, source) in &process.files {
             let wanted = render(source)?;
-            let text = match setup.preset {
+            let (made_of, text) = match setup.preset {
                 Preset::Template { path, text } if depends_on_preset(source) => {
                     launch.takes_template = true;
                     let filled = render(&Text::file(path, text))?;
                     if let Some(why) = self.lacks_port(source, text) {
                         return Err(format!("{path}: {why}"));
                     }
-                    super::super::fill(&filled, setup, port)
+                    (path, super::super::fill(&filled, setup, port))
                 }
                 _ => {
                     let text = self.files.get(&wanted).ok_or_else(|| {
@@ -122,10 +122,10 @@ impl Product {
                             source.file, source.line
                         )
                     })?;
-                    render(text)?
+                    (text.file.as_str(), render(text)?)
                 }
             };
-            let text = self.with_directives(name, text, setup.directives);
+            let text = self.with_directives(name, (made_of, text), setup.directives)?;
             launch.files.push((name.clone(), text));
         }
         let count = |text: &Text| {

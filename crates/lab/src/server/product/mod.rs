@@ -22,6 +22,7 @@ use super::{Setup, template};
 use crate::experiment::ReadError;
 use check::Check;
 use directives::Directives;
+pub(super) use offers::{of_access_log, of_preset};
 use read::Reader;
 use reload::Reload;
 

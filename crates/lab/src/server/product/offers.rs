@@ -25,6 +25,20 @@ impl Product {
         self.kinds.variant_default.as_deref().unwrap_or_default()
     }
 
+    /// Every choice, by the name that it goes by among all: that of a handler, protocol or variant
+    /// is its own, as workloads and servers name it.
+    fn choices(&self) -> impl Iterator<Item = (String, &Setting)> {
+        let kinds = &self.kinds;
+        let own = [&kinds.handler, &kinds.protocol, &kinds.variant];
+        let own = own.into_iter().flatten();
+        let own = own.map(|(name, choice)| (name.clone(), choice));
+        let presets = kinds.preset.iter();
+        let presets = presets.map(|(name, choice)| (of_preset(name), choice));
+        let logs = kinds.access_log.iter();
+        let logs = logs.map(|(name, choice)| (of_access_log(name), choice));
+        own.chain(presets).chain(logs)
+    }
+
     /// What of its choices cannot be had here, because `is_there` says of all programs that each
     /// requires that they are missing, or because a process that it needs is `gone`, with a
     /// sentence.
@@ -33,13 +47,8 @@ impl Product {
         is_there: &dyn Fn(&[String]) -> bool,
         gone: &BTreeMap<usize, String>,
     ) -> BTreeMap<String, Absent> {
-        let kinds = [
-            &self.kinds.handler,
-            &self.kinds.protocol,
-            &self.kinds.variant,
-        ];
-        let choices = kinds.into_iter().flatten();
-        let missing = choices
+        let missing = self
+            .choices()
             .filter(|(_, choice)| !choice.requires.is_empty() && !is_there(&choice.requires));
         let absent = |choice: &Setting, name: &str| Absent {
             why: format!(
@@ -50,31 +59,25 @@ impl Product {
             remedy: choice.install.clone(),
         };
         let mut lacking: BTreeMap<String, Absent> = missing
-            .map(|(name, choice)| (name.clone(), absent(choice, name)))
+            .map(|(name, choice)| (name.clone(), absent(choice, &name)))
             .collect();
         for (index, why) in gone {
             for name in &self.processes[*index].only_for {
-                let mut found = kinds.into_iter().filter_map(|kind| kind.get(name));
+                let mut found = self.choices().filter(|(other, _)| other == name);
                 lacking.entry(name.clone()).or_insert_with(|| Absent {
                     why: format!("{} does not offer '{name}' here: {why}", self.name),
-                    remedy: found.find_map(|choice| choice.install.clone()),
+                    remedy: found.find_map(|(_, choice)| choice.install.clone()),
                 });
             }
         }
         lacking
     }
 
-    /// What takes part in answers beside it, by the handler, protocol or variant that it is for.
-    pub(in crate::server) fn makers(&self) -> impl Iterator<Item = (&str, &Maker)> {
-        let kinds = [
-            &self.kinds.handler,
-            &self.kinds.protocol,
-            &self.kinds.variant,
-        ];
-        let choices = kinds.into_iter().flatten();
-        choices.flat_map(|(name, choice)| {
+    /// What takes part in answers beside it, by the choice that it is for.
+    pub(in crate::server) fn makers(&self) -> impl Iterator<Item = (String, &Maker)> {
+        self.choices().flat_map(|(name, choice)| {
             let versions = choice.versions.iter();
-            versions.map(move |maker| (name.as_str(), maker))
+            versions.map(move |maker| (name.clone(), maker))
         })
     }
 
@@ -140,6 +143,16 @@ impl Product {
             names(&self.kinds.access_log).join(", ")
         ))
     }
+}
+
+/// The name of a preset among all choices of a product.
+pub(in crate::server) fn of_preset(name: &str) -> String {
+    format!("preset.{name}")
+}
+
+/// The name of a way to log requests among all choices of a product.
+pub(in crate::server) fn of_access_log(name: &str) -> String {
+    format!("access_log.{name}")
 }
 
 fn names(settings: &BTreeMap<String, Setting>) -> Vec<&str> {

@@ -186,7 +186,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A process that not every server has is there for something that can be chosen, and is not
-    /// the one that is asked.
+    /// the one that is asked, which alone is told to read its configuration again.
     pub(super) fn check_parts(
         &self,
         kinds: &Kinds,
@@ -205,6 +205,12 @@ impl<'t> Reader<'t> {
                 let key = format!("process[{index}].name");
                 let why = format!("two processes are called '{name}': give each a name of its own");
                 return Err(self.wrong(&key, why, None));
+            }
+            if index + 1 < processes.len() && process.reload.is_some() {
+                let key = format!("process[{index}].reload");
+                let why = "only the last process, the one that is asked, is told to read its \
+                           configuration again";
+                return Err(self.wrong(&key, why.to_owned(), None));
             }
             let key = format!("process[{index}].only_for");
             if index + 1 == processes.len() && !process.only_for.is_empty() {

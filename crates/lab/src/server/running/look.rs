@@ -9,6 +9,7 @@ use model::trial::Server;
 use sys::counters::process;
 use verdict::words;
 
+use super::super::{of_access_log, of_preset};
 use super::ears::ears;
 use super::{Installed, LaunchProcess, Running, Start, access_log};
 use crate::condition;
@@ -155,7 +156,11 @@ fn versions_of(start: &Start<'_>, processes: &[LaunchProcess]) -> String {
         ..
     } = start.installed;
     let parts = processes.iter().filter_map(|one| versions.get(&one.index));
-    let words = [start.protocol.name(), start.variant];
+    let (preset, log) = (
+        of_preset(start.preset_name),
+        of_access_log(start.access_log.name()),
+    );
+    let words = [start.protocol.name(), start.variant, &preset, &log];
     let chosen = start.needs.iter().map(String::as_str).chain(words);
     let makers = chosen.filter_map(|choice| makers.get(choice)).flatten();
     let mut all: Vec<&str> = Vec::new();

@@ -991,6 +991,17 @@ fn a_version_tells_what_makes_the_answers() {
     assert_eq!(version(&["static".to_owned()]), "does not tell its version");
     let told = version(&["made".to_owned()]);
     assert_eq!(told, "does not tell its version, maker 7");
+    let of_preset = "[preset.tuned]\nversions = [\n\
+        { programs = ['sh'], arguments = ['-c', 'echo tuner 7'], pattern = '.+' }]\n";
+    let installed = shell("exit 1", of_preset);
+    let version = |preset, preset_name| {
+        let mut start = start(&place, &installed, preset);
+        start.preset_name = preset_name;
+        look::facts_of(&start, &[], Vec::new()).version
+    };
+    let told = version(Preset::Tuned, "tuned");
+    assert_eq!(told, "does not tell its version, tuner 7");
+    assert_eq!(version(Preset::Stock, "stock"), "does not tell its version");
 }
 
 /// Why the lab does not start a server that does what `script` says.

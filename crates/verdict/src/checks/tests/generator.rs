@@ -363,6 +363,40 @@ fn threads_of_one_core_are_shared_too() {
     insta::assert_snapshot!("GEN-06 siblings", super::told(&found));
 }
 
+#[test]
+fn the_remedy_for_shared_cpus_names_those_that_help() {
+    let remedy = |server: u32, allowed: &[u32], cores: &[&[u32]]| {
+        let mut trial = of_lab().remove(0);
+        trial.context.shared_cpus = Some(vec![server]);
+        let facts = trial.context.server.as_mut().unwrap();
+        facts.cpus_allowed = Some(vec![server]);
+        let environment = &mut trial.environment;
+        environment.cpus_allowed = allowed.to_vec();
+        environment.cpus_online = (0..8).collect();
+        environment.thread_siblings = cores
+            .iter()
+            .flat_map(|core| core.iter().map(|cpu| (*cpu, core.to_vec())))
+            .collect();
+        finding(&crate::judge(&trial), "GEN-06")
+            .unwrap()
+            .fix
+            .concat()
+    };
+    let pair = |server: u32, generator: u32| {
+        format!(
+            "Give server and generator different CPUs (load: --cpus {generator}, and taskset -c \
+             {server} for the server; lab: placement = apart)"
+        )
+    };
+    let halves: &[&[u32]] = &[&[0, 1], &[2, 3]];
+    assert_eq!(remedy(0, &[0, 1, 2, 3], halves), pair(0, 2));
+    assert_eq!(remedy(3, &[1, 3], halves), pair(3, 1));
+    assert_eq!(
+        remedy(0, &[0, 1], halves),
+        "Give server and generator CPUs of different cores, or make the load on another machine"
+    );
+}
+
 /// An answer before its request, and a timeout behind another request, end what was never sent.
 #[test]
 fn an_exchange_that_ended_unsent_is_no_contradiction() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::pairs::{
-    Answer, Estimate, Family, Why, declared_connections, paired, rounds_needed,
+    Answer, Estimate, Family, More, Why, declared_connections, paired, rounds_needed,
     rounds_needed_unpaired, unpaired,
 };
 
@@ -77,7 +77,7 @@ fn fewer_rounds_than_could_ever_tell_say_so() {
         };
         let expected = Answer::Inconclusive {
             why,
-            more_rounds: Some(8 - u64::from(rounds)),
+            more_rounds: More::Rounds(8 - u64::from(rounds)),
         };
         assert_eq!(answers, [expected; 6], "{rounds}");
         let text = answers[0].text("faster", "slower", &family);
@@ -169,6 +169,33 @@ fn nobody_is_asked_for_endless_rounds() {
         text == "inconclusive: more than 1,000 rounds would be needed to tell",
         "{text}"
     );
+}
+
+/// One round tells nothing of how much rounds differ, however many the other side has.
+#[test]
+fn what_nobody_knows_is_not_said_to_be_many() {
+    let many: Vec<f64> = (0..60)
+        .map(|round| 1.0 + 0.001 * f64::from(round))
+        .collect();
+    let check = |one: f64, comparisons: usize, expected: &str| {
+        let estimate = unpaired(&[one], &many).unwrap();
+        let family = Family::of(comparisons);
+        let answer = family.answers(&[Some(&estimate)])[0];
+        let Answer::Inconclusive { more_rounds, .. } = answer else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(more_rounds, More::Unknown);
+        assert_eq!(
+            serde_json::to_value(more_rounds).unwrap(),
+            serde_json::Value::Null
+        );
+        assert_eq!(answer.text("faster", "slower", &family), expected);
+    };
+    let nobody = "nothing says how many more rounds would tell";
+    check(1.04, 1, &format!("inconclusive: {nobody}"));
+    // Beyond all of them: p is 2 in 61, too much for one round among several comparisons.
+    let few = "inconclusive: 1 round is too few for 2 comparisons; 5 rounds are needed";
+    check(2.0, 2, few);
 }
 
 #[test]
