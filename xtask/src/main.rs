@@ -91,6 +91,13 @@ const TASKS: &[Task] = &[
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
+    if let Some(folder) = check::again::folder() {
+        let words: Vec<String> = arguments.collect();
+        return ended(
+            "before the compiler",
+            check::again::compile(&folder, &words),
+        );
+    }
     let name = arguments.next().unwrap_or_default();
     let rest: Vec<String> = arguments.collect();
     let Some((_, _, _, task)) = TASKS.iter().find(|(known, ..)| *known == name) else {
@@ -100,7 +107,12 @@ fn main() -> ExitCode {
         }
         return ExitCode::from(2);
     };
-    match task(&rest) {
+    ended(&name, task(&rest))
+}
+
+/// What came of `name`, told.
+fn ended(name: &str, result: anyhow::Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask {name}: {error:#}");

@@ -88,15 +88,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .envs(is_given("--all").then_some(("TRIATHLON_SERVERS_IN_FULL", "1")))
             .env("TRIATHLON_NOT_RUN", &not_run);
     };
-    let end_to_end = tests.end_to_end.clone();
+    let (end_to_end, source) = (tests.end_to_end.clone(), tests.source.clone());
     let mut counts = check::examples()?;
     let others = Others::of(&end_to_end)?;
     // Three lanes, none of which waits for another at its half: a compiler leaves a core idle half
     // of the time, and so do tests that wait. Two share what is left, so that both end together.
     let (read, (worked, waited)) = together(
         || {
-            check::lints()?;
-            check::docs()
+            source.lints()?;
+            source.docs()
         },
         || {
             together(

@@ -1,13 +1,14 @@
-//! `cargo xtask check`: all that needs nothing but Rust, in the order in which it fails fastest.
+//! `cargo xtask check`: all that needs nothing but Rust.
 
+pub(crate) mod again;
 mod counts;
 pub(crate) mod programs;
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use self::again::Unit;
 pub(crate) use self::counts::Counts;
 use self::programs::Program;
 use crate::command::{cargo, print_times, step, watch};
@@ -25,9 +26,9 @@ const LONGEST: [&str; 5] = ["lab", "load sim", "triathlon", "report", "verdict g
 /// Runs it.
 pub(crate) fn run(_: &[String]) -> Result<()> {
     read()?;
-    lints()?;
-    docs()?;
     let tests = Tests::compile()?;
+    tests.source.lints()?;
+    tests.source.docs()?;
     let mut counts = examples()?;
     counts.add(tests.run(&|_| {})?);
     print_times();
@@ -47,53 +48,27 @@ pub(crate) fn read() -> Result<()> {
     tidy::run(&[])
 }
 
-/// Lints all the code.
-pub(crate) fn lints() -> Result<()> {
-    let lints = [
-        "clippy",
-        PROFILE,
-        "--workspace",
-        "--all-targets",
-        "--quiet",
-        "--",
-        "-Dwarnings",
-    ];
-    step("lints", &mut cargo(&lints))
-}
+/// Everything that was compiled, to be looked at again.
+#[derive(Clone)]
+pub(crate) struct Source(Vec<Unit>);
 
-/// Makes the docs; a warning is an error. What `lints` found free of faults is checked by the same
-/// compiler in the same way, so that cargo takes it from there.
-pub(crate) fn docs() -> Result<()> {
-    let docs = [
-        "doc",
-        PROFILE,
-        "--workspace",
-        "--no-deps",
-        "--document-private-items",
-        "--quiet",
-    ];
-    let mut docs = cargo(&docs);
-    docs.env("RUSTDOCFLAGS", "-Dwarnings");
-    if let Some(driver) = clippy_driver() {
-        // What `cargo clippy` sets for the arguments that `lints` has.
-        docs.env("RUSTC_WORKSPACE_WRAPPER", driver);
-        docs.env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
+impl Source {
+    /// Lints it; a warning is an error.
+    pub(crate) fn lints(&self) -> Result<()> {
+        again::lints(&self.0)
     }
-    step("docs", &mut docs)
-}
 
-/// The compiler that `cargo clippy` uses; none where it is not beside the others.
-fn clippy_driver() -> Option<PathBuf> {
-    let mut rustc = Command::new("rustc");
-    let told = rustc.args(["--print", "sysroot"]).output().ok()?;
-    let root = String::from_utf8(told.stdout).ok()?;
-    let driver = Path::new(root.trim()).join("bin/clippy-driver");
-    driver.is_file().then_some(driver)
+    /// Makes its docs; a warning is an error.
+    pub(crate) fn docs(&self) -> Result<()> {
+        again::docs(&self.0)
+    }
 }
 
 /// All tests, compiled.
 pub(crate) struct Tests {
     programs: Vec<Program>,
+    /// What they were made from, with all else that there is in the workspace.
+    pub(crate) source: Source,
     /// Those that need servers and tools.
     pub(crate) end_to_end: Program,
 }
@@ -102,14 +77,14 @@ impl Tests {
     /// Compiles them.
     pub(crate) fn compile() -> Result<Self> {
         let compile = [
-            "test",
+            "build",
             PROFILE,
             "--workspace",
-            "--no-run",
+            "--all-targets",
             "--quiet",
             "--message-format=json-render-diagnostics",
         ];
-        let mut programs = programs::compiled(&mut cargo(&compile))?;
+        let (mut programs, units) = programs::compiled(&mut again::recording(&compile)?)?;
         let end_to_end = programs
             .iter()
             .position(|program| program.name == END_TO_END);
@@ -124,6 +99,7 @@ impl Tests {
         });
         Ok(Self {
             programs,
+            source: Source(units),
             end_to_end,
         })
     }
@@ -137,7 +113,9 @@ impl Tests {
 
 /// Runs the examples in the docs, which cargo compiles meanwhile.
 pub(crate) fn examples() -> Result<Counts> {
-    let mut examples = cargo(&["test", PROFILE, "--workspace", "--doc", "--no-fail-fast"]);
+    let examples = ["test", PROFILE, "--workspace", "--doc", "--no-fail-fast"];
+    // With what the tests are made from.
+    let mut examples = again::recording(&examples)?;
     tests_by("examples in the docs", &mut examples)
 }
 

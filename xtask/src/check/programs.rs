@@ -12,6 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use super::Counts;
+use super::again::Unit;
 use crate::command::{Start, over};
 
 /// The programs that keep the memory that a test gave back: each simulated run, and each trial that
@@ -46,8 +47,9 @@ impl Program {
     }
 }
 
-/// The test programs that a command compiles which tells what it makes in JSON.
-pub(crate) fn compiled(command: &mut Command) -> Result<Vec<Program>> {
+/// The test programs that a command compiles which tells what it makes in JSON, and all that it
+/// compiles of ours.
+pub(super) fn compiled(command: &mut Command) -> Result<(Vec<Program>, Vec<Unit>)> {
     let start = Start::now();
     println!("== tests compiled");
     let output = command.stderr(Stdio::inherit()).output();
@@ -59,13 +61,17 @@ pub(crate) fn compiled(command: &mut Command) -> Result<Vec<Program>> {
     read(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// The test programs among the messages of cargo, one a line.
-fn read(messages: &str) -> Result<Vec<Program>> {
+/// The test programs and what is ours among the messages of cargo, one a line.
+fn read(messages: &str) -> Result<(Vec<Program>, Vec<Unit>)> {
     let mut programs = Vec::new();
+    let mut units = Vec::new();
     for line in messages.lines() {
         let message: Value = serde_json::from_str(line)
             .with_context(|| format!("not a message of cargo: {line}"))?;
-        let is_test = message["profile"]["test"] == true;
+        units.extend(Unit::of(&message));
+        // What measures is compiled for the lints alone.
+        let is_bench = message["target"]["kind"][0] == "bench";
+        let is_test = message["profile"]["test"] == true && !is_bench;
         let (Some(path), true) = (message["executable"].as_str(), is_test) else {
             continue;
         };
@@ -83,7 +89,9 @@ fn read(messages: &str) -> Result<Vec<Program>> {
             folder: folder.into(),
         });
     }
-    Ok(programs)
+    units.sort();
+    units.dedup();
+    Ok((programs, units))
 }
 
 /// Runs `programs`, as many at a time as there are CPUs, and shows what each printed when it ends.
@@ -151,6 +159,10 @@ mod tests {
             r#"{"reason":"compiler-artifact","manifest_path":"/w/door/Cargo.toml","#,
             r#""target":{"name":"door"},"profile":{"test":false},"executable":"/t/door"}"#,
             "\n",
+            r#"{"reason":"compiler-artifact","manifest_path":"/w/load/Cargo.toml","#,
+            r#""target":{"name":"loop","kind":["bench"]},"profile":{"test":true},"#,
+            r#""executable":"/t/loop-4"}"#,
+            "\n",
             r#"{"reason":"build-finished","success":true}"#,
         );
         let program = |name: &str, path: &str| Program {
@@ -162,7 +174,7 @@ mod tests {
             program("load", "/t/load-1"),
             program("load sim", "/t/sim-2"),
         ];
-        assert_eq!(read(messages).unwrap(), expected);
+        assert_eq!(read(messages).unwrap().0, expected);
         assert!(read("error: something else").is_err());
     }
 }

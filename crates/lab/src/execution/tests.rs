@@ -445,9 +445,9 @@ fn wherever_an_interruption_strikes_the_rest_is_measured_later() {
         }),
         ..Fake::default()
     };
-    // Every other look is enough to strike within and between all that happens.
+    // Every third look is enough to strike within and between all that happens.
     let mut kept: Vec<usize> = (1..=looks)
-        .step_by(2)
+        .step_by(3)
         .map(|at| check_interrupted(&bench, &mut at_look(at), &format!("look {at} of {looks}")))
         .collect();
     // The generator fails because everything is stopped at once.
@@ -1235,7 +1235,7 @@ fn servers_that_are_compared_were_measured_in_one_start() {
         let mut whole = Fake::default();
         bench.run(&bench.store(), &mut whole).0.unwrap();
         let mut aside = BTreeSet::new();
-        for at in (1..=whole.plans.len()).rev().step_by(3) {
+        for at in (1..=whole.plans.len()).rev().step_by(5) {
             let mut first = Fake {
                 interrupt_at: Some(at),
                 ..Fake::default()

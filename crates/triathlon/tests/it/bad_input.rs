@@ -482,7 +482,7 @@ fn interrupted_without_room_for_the_report_it_says_both() {
     command.arg(folder.path()).arg(program());
     command.args(["lab", "first-heat", "server=origin", "--results"]);
     command.arg(folder.path()).args(crate::first_heat::SHORT);
-    command.args(["duration=3s", "rounds=6"]);
+    command.args(["duration=3s", "rounds=6", "think=5ms"]);
     Running::start(&mut command)
         .finish_within(LIMIT)
         .expect_code(130)

@@ -110,6 +110,8 @@ fn run_example(folder: &Path, more: &[&str]) -> PathBuf {
         "calm=0s",
         "duration=100ms",
         "warmup=20ms",
+        // Sixteen connections are enough for a rate.
+        "think=10ms",
     ];
     let words = words
         .iter()

@@ -105,6 +105,8 @@ fn race(results: &Path) -> Run {
         "connections=[1]",
         "duration=100ms",
         "warmup=20ms",
+        "--hiccups",
+        "0s",
         "--results",
         &results.display().to_string(),
     ])

@@ -14,7 +14,7 @@ fn lab(arguments: &[&str]) -> Run {
 /// An experiment file with these servers, each with the text of a template where it has one.
 fn experiment(folder: &Path, servers: &[(&str, Option<&str>)]) -> String {
     let mut text = "[experiment]\nname = \"mine\"\nquestion = \"?\"\nrounds = 1\n\
-                    warmup = \"20ms\"\nduration = \"100ms\"\n"
+                    repeats = 0\ncalm = \"0s\"\nwarmup = \"20ms\"\nduration = \"100ms\"\n"
         .to_owned();
     for (product, template) in servers {
         text.push_str(&format!("[[server]]\nproduct = \"{product}\"\n"));
@@ -25,7 +25,7 @@ fn experiment(folder: &Path, servers: &[(&str, Option<&str>)]) -> String {
         }
     }
     text.push_str("[[workload]]\nname = \"seven\"\nbody = { bytes = 7 }\n");
-    text.push_str("[load]\nmode = \"closed\"\nconnections = [16]\n");
+    text.push_str("[load]\nmode = \"closed\"\nconnections = [16]\nthink = \"5ms\"\n");
     let file = folder.join("mine.toml");
     fs::write(&file, text).expect("an experiment");
     file.display().to_string()

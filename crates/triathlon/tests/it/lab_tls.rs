@@ -9,13 +9,16 @@ use model::point::{CERTIFICATE, HANDSHAKE, PROTOCOL};
 use model::tls::TlsRecord;
 
 use crate::lab::{check_answered, files};
-use crate::servers::in_full;
+use crate::servers::THINK;
 use crate::support::process::{Run, triathlon};
 use crate::support::{need, not_run};
 
 /// Windows for one try after the other, until one is long enough for whoever is slow on this
 /// machine.
 const WINDOWS: [&str; 5] = ["100ms", "400ms", "1600ms", "6400ms", "20s"];
+
+/// What most servers speak beside HTTP/1.1 in clear, in the order of the words.
+const ALL: [&str; 3] = ["http1-tls", "http2", "http2-tls"];
 
 /// A lab of one point for each server, protocol and certificate; a server is a product and, behind
 /// it, a preset other than the one that holds by itself. It is called like a built-in one, as its
@@ -31,8 +34,13 @@ fn tiny(servers: &[&str], load: &str, results: &Path, more: &[&str]) -> Run {
     let text = format!(
         "[experiment]\nname = \"first-heat\"\nquestion = \"Which?\"\nrounds = 1\n\
          duration = \"100ms\"\nwarmup = \"20ms\"\n{}\n[[workload]]\nname = \"small\"\n\
-         body = {{ bytes = 7 }}\n[load]\nconnections = 2\n{load}\n",
-        servers.concat()
+         body = {{ bytes = 7 }}\n[load]\nconnections = 2\n{}{load}\n",
+        servers.concat(),
+        // Who has several requests under way does not wait before each.
+        match load.contains("streams") {
+            true => String::new(),
+            false => format!("think = \"{THINK}\"\n"),
+        },
     );
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("tiny.toml");
@@ -62,7 +70,7 @@ fn trials(results: &Path) -> Vec<Trial> {
 }
 
 /// Everything that the record shows of `trial` is what its point says.
-fn check_spoken(trial: &Trial) {
+pub(crate) fn check_spoken(trial: &Trial) {
     let point = trial.point.as_ref().expect("a point");
     let word = |axis| point.id.value(axis).map(ToString::to_string);
     let (protocol, key) = (word(PROTOCOL).expect("a protocol"), word(CERTIFICATE));
@@ -230,9 +238,11 @@ fn measured(
     measured
 }
 
-/// Each protocol, with a key of that kind where there is TLS, of origin and `server` side by side.
-fn check_all(server: &str, protocols: &[&str], key: &str) {
-    let measured = measured(&["origin", server], protocols, key, &WINDOWS, &[]);
+/// Each protocol, with a key of that kind where there is TLS, of `servers` side by side, of which
+/// the last is asked about.
+fn check_all(servers: &[&str], protocols: &[&str], key: &str) {
+    let server = *servers.last().expect("a server");
+    let measured = measured(servers, protocols, key, &WINDOWS, &[]);
     let mut seen = BTreeSet::new();
     for trial in measured {
         let facts = trial.context.server.as_ref().expect("a server");
@@ -273,7 +283,7 @@ fn check_presets(product: &str, presets: &[&str], protocols: &[&str], key: &str)
 
 /// As many connections wait to be accepted as the tuned configuration says, as far as the kernel
 /// lets them, whichever protocol the port speaks.
-fn check_backlog(trials: &[Trial]) {
+pub(crate) fn check_backlog(trials: &[Trial]) {
     let most = fs::read_to_string("/proc/sys/net/core/somaxconn").expect("the kernel's limit");
     let most: u32 = most.trim().parse().expect("a number");
     for trial in trials {
@@ -283,50 +293,17 @@ fn check_backlog(trials: &[Trial]) {
     }
 }
 
-/// A server in Java takes seconds of CPU time to start: it speaks what takes most of its
-/// configuration, and where servers are measured in full each preset speaks all of them.
-fn check_in_java(product: &str) {
-    if in_full() {
-        let (both, all) = (["stock", "tuned"], ["http1-tls", "http2", "http2-tls"]);
-        check_backlog(&check_presets(product, &both, &all, "ecdsa-p256"));
-        return;
-    }
-    check_backlog(&check_presets(
-        product,
-        &["tuned"],
-        &["http2-tls"],
-        "rsa-2048",
-    ));
-}
-
-#[test]
-fn jetty_over_tls_and_with_http2() {
-    let needed = ["java", "/usr/share/jetty9/start.jar"];
-    if need("jetty_over_tls_and_with_http2", needed).is_some() {
-        check_in_java("jetty");
-    }
-}
-
-#[test]
-fn tomcat_over_tls_and_with_http2() {
-    let needed = ["java", "/usr/share/tomcat10/bin/catalina.sh"];
-    if need("tomcat_over_tls_and_with_http2", needed).is_some() {
-        check_in_java("tomcat");
-    }
+/// Each preset of `product` over TLS and with HTTP/2.
+pub(crate) fn check_every_protocol(product: &str) {
+    let presets = ["stock", "tuned"];
+    check_backlog(&check_presets(product, &presets, &ALL, "ecdsa-p256"));
 }
 
 #[test]
 fn trafficserver_over_tls_and_with_http2() {
     let name = "trafficserver_over_tls_and_with_http2";
     if need(name, ["traffic_server"]).is_some() {
-        let all = ["http1-tls", "http2", "http2-tls"];
-        let presets = ["stock", "tuned"];
-        check_backlog(&check_presets(
-            "trafficserver",
-            &presets,
-            &all,
-            "ecdsa-p256",
-        ));
+        check_every_protocol("trafficserver");
     }
 }
 
@@ -351,8 +328,9 @@ fn caddy_and_origin_over_http3() {
     if need("caddy_and_origin_over_http3", ["caddy"]).is_none() {
         return;
     }
-    check_all("caddy", &["http2-tls", "http3"], "ecdsa-p256");
-    check_all("caddy", &["http3"], "rsa-2048");
+    let both = ["origin", "caddy"];
+    check_all(&both, &["http2-tls", "http3"], "ecdsa-p256");
+    check_all(&both, &["http3"], "rsa-2048");
 }
 
 #[test]
@@ -448,8 +426,9 @@ fn nginx_and_origin_over_tls() {
     if need("nginx_and_origin_over_tls", ["nginx"]).is_none() {
         return;
     }
-    check_all("nginx", &["http1-tls", "http2-tls"], "ecdsa-p256");
-    check_all("nginx", &["http1-tls", "http2-tls"], "rsa-2048");
+    let both = ["origin", "nginx"];
+    check_all(&both, &["http1-tls", "http2-tls"], "ecdsa-p256");
+    check_all(&both, &["http1-tls"], "rsa-2048");
 }
 
 /// A connection for each request: full handshakes where these are asked for, and otherwise resumed
@@ -528,7 +507,7 @@ fn nginx_with_http2_in_clear() {
     if need("nginx_with_http2_in_clear", ["nginx"]).is_none() {
         return;
     }
-    check_all("nginx", &["http1", "http2"], "");
+    check_all(&["origin", "nginx"], &["http1", "http2"], "");
 }
 
 #[test]
@@ -536,8 +515,7 @@ fn apache_over_tls_and_with_http2() {
     if need("apache_over_tls_and_with_http2", ["apache2"]).is_none() {
         return;
     }
-    check_all("apache", &["http1-tls", "http2-tls"], "ecdsa-p256");
-    check_all("apache", &["http2"], "");
+    check_all(&["apache"], &ALL, "ecdsa-p256");
 }
 
 #[test]
@@ -545,8 +523,7 @@ fn h2o_over_tls_and_with_http2() {
     if need("h2o_over_tls_and_with_http2", ["h2o"]).is_none() {
         return;
     }
-    check_all("h2o", &["http1-tls", "http2-tls"], "ecdsa-p256");
-    check_all("h2o", &["http2"], "");
+    check_all(&["h2o"], &ALL, "ecdsa-p256");
 }
 
 #[test]
@@ -559,9 +536,8 @@ fn lighttpd_over_tls_and_with_http2() {
     if !module.exists() {
         return not_run(name, &format!("{} is missing", module.display()));
     }
-    check_all("lighttpd", &["http1-tls", "http2-tls"], "ecdsa-p256");
-    check_all("lighttpd", &["http1-tls"], "rsa-2048");
-    check_all("lighttpd", &["http2"], "");
+    check_all(&["lighttpd"], &ALL, "ecdsa-p256");
+    check_all(&["lighttpd"], &["http1-tls"], "rsa-2048");
 }
 
 #[test]
@@ -569,8 +545,7 @@ fn haproxy_over_tls_and_with_http2() {
     if need("haproxy_over_tls_and_with_http2", ["haproxy"]).is_none() {
         return;
     }
-    check_all("haproxy", &["http1-tls", "http2-tls"], "ecdsa-p256");
-    check_all("haproxy", &["http2"], "");
+    check_all(&["haproxy"], &ALL, "ecdsa-p256");
 }
 
 #[test]
@@ -578,8 +553,7 @@ fn caddy_over_tls_and_with_http2() {
     if need("caddy_over_tls_and_with_http2", ["caddy"]).is_none() {
         return;
     }
-    check_all("caddy", &["http1-tls", "http2-tls"], "ecdsa-p256");
-    check_all("caddy", &["http2"], "");
+    check_all(&["caddy"], &ALL, "ecdsa-p256");
 }
 
 /// Its module for TLS is a package of its own.
@@ -588,7 +562,7 @@ fn lighttpd_with_http2_in_clear() {
     if need("lighttpd_with_http2_in_clear", ["lighttpd"]).is_none() {
         return;
     }
-    check_all("lighttpd", &["http1", "http2"], "");
+    check_all(&["lighttpd"], &["http1", "http2"], "");
 }
 
 /// Workloads with a protocol of their own, beside one that is asked in clear, and what a reader

@@ -34,7 +34,7 @@ fn experiment(folder: &Path, servers: &[&str], network: &str, duration: &str) ->
         "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = 1\n\
          warmup = \"20ms\"\nduration = \"{duration}\"\n{}\
          [[workload]]\nname = \"w\"\nbody = {{ bytes = 600 }}\n\
-         [load]\nconnections = 4\nsources = 3\nnetwork = {network}\n",
+         [load]\nconnections = 4\nthink = \"2ms\"\nsources = 3\nnetwork = {network}\n",
         servers.iter().map(server).collect::<String>(),
     );
     let file = folder.join("mine.toml");

@@ -10,8 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use model::Trial;
 
 use crate::lab::{check_answered, files};
+use crate::lab_tls::{check_backlog, check_every_protocol, check_spoken};
 use crate::support::process::{Run, triathlon};
 use crate::support::{need, not_run};
+
+/// Users wait so long before each request in a lab that asks whether a server is measured, and not
+/// how fast it is: at full speed, each window would take all CPUs.
+pub(crate) const THINK: &str = "1ms";
 
 /// A lab of one point, of `server` alone.
 fn tiny(server: &str, results: &Path, more: &[&str]) -> Run {
@@ -20,6 +25,8 @@ fn tiny(server: &str, results: &Path, more: &[&str]) -> Run {
     let mut arguments = vec!["lab", "--no-lock", "first-heat", &server, "rounds=1"];
     arguments.extend(["repeats=0", "calm=0s"]);
     arguments.push("connections=[2]");
+    let think = format!("think={THINK}");
+    arguments.push(&think);
     arguments.extend(["duration=100ms", "warmup=20ms", "--hiccups", "0s"]);
     arguments.extend(["--results", &results]);
     arguments.extend(more);
@@ -48,39 +55,49 @@ fn check_measured(server: &str, version: &str, processes: usize, more: &[&str]) 
         if trial.point.as_ref().is_none_or(|point| point.ceiling) {
             continue;
         }
-        let is_seen = check_answered(&trial);
-        let facts = trial.context.server.clone().expect("a server");
-        assert_eq!(facts.product, server);
-        assert!(facts.version.starts_with(version), "{facts:?}");
-        assert_eq!(facts.listener_is_ours, Some(true), "{facts:?}");
-        let before = facts.processes_before.expect("processes");
-        assert!(before.len() >= processes, "{server}: {before:?}");
-        assert_eq!(Some(before), facts.processes_after, "{server}");
-        if is_seen && trial.void.is_none() {
-            let usage = trial.usage.server.as_ref().expect("usage");
-            assert!(usage.cpu.is_some_and(|cpu| !cpu.is_zero()), "{server}");
-        }
         seen.push(trial);
     }
     assert_eq!(seen.len(), 2, "{server}: {run:#?}");
+    check_facts(&seen, server, version, processes);
     seen
+}
+
+/// In each of these trials of `server` something was answered, `version` is the beginning of its
+/// version and `processes` the least number of its processes, which stayed the same.
+fn check_facts(trials: &[Trial], server: &str, version: &str, processes: usize) {
+    for trial in trials {
+        if trial.point.as_ref().is_none_or(|point| point.ceiling) {
+            continue;
+        }
+        let is_seen = check_answered(trial);
+        let facts = trial.context.server.clone().expect("a server");
+        let label = &trial.point.as_ref().expect("a point").id.server;
+        assert_eq!(facts.product, server);
+        assert!(facts.version.starts_with(version), "{label}: {facts:?}");
+        assert_eq!(facts.listener_is_ours, Some(true), "{label}: {facts:?}");
+        let before = facts.processes_before.expect("processes");
+        assert!(before.len() >= processes, "{label}: {before:?}");
+        assert_eq!(Some(before), facts.processes_after, "{label}");
+        if is_seen && trial.void.is_none() {
+            let usage = trial.usage.server.as_ref().expect("usage");
+            assert!(usage.cpu.is_some_and(|cpu| !cpu.is_zero()), "{label}");
+        }
+    }
 }
 
 #[test]
 fn h2o_is_a_folder() {
     if need("h2o_is_a_folder", ["h2o"]).is_some() {
-        check_measured("h2o", "h2o version ", 1, &[]);
-        check_measured("h2o", "h2o version ", 1, &["server[0].preset=stock"]);
-        check_measured("h2o", "h2o version ", 1, &["server[0].access_log=on"]);
+        let trials = check_all_of("h2o", &["", "access_log = \"on\""], &["static"]);
+        check_facts(&trials, "h2o", "h2o version ", 1);
     }
 }
 
 #[test]
 fn caddy_is_a_folder() {
     if need("caddy_is_a_folder", ["caddy"]).is_some() {
-        check_measured("caddy", "2.", 1, &[]);
-        check_measured("caddy", "2.", 1, &["server[0].preset=stock"]);
-        check_measured("caddy", "2.", 1, &["server[0].access_log=on"]);
+        let trials = check_all_of("caddy", &["", "access_log = \"on\""], &["static"]);
+        check_facts(&trials, "caddy", "2.", 1);
     }
 }
 
@@ -88,8 +105,8 @@ fn caddy_is_a_folder() {
 #[test]
 fn varnish_before_origin_is_a_folder() {
     if need("varnish_before_origin_is_a_folder", ["varnishd", "cc"]).is_some() {
-        check_measured("varnish", "varnish-", 3, &[]);
-        check_measured("varnish", "varnish-", 3, &["server[0].preset=stock"]);
+        let trials = check_all_of("varnish", &[""], &["static"]);
+        check_facts(&trials, "varnish", "varnish-", 3);
     }
 }
 
@@ -102,6 +119,8 @@ fn varnish_before_nginx_hits_and_misses() {
             "server[0].variant=nginx",
             "workload[0].handler=cache-miss",
             "workload[1].handler=cache",
+            // What nobody asks is compared with what all ask.
+            "think=0s",
         ];
         // A manager and its child, a master and its worker.
         for trial in check_measured("varnish", "varnish-", 4, &ways) {
@@ -124,16 +143,54 @@ fn varnish_before_nginx_hits_and_misses() {
 /// Measures `product` in both presets with each line of `ways`, by each of `handlers`: everything
 /// is started, asked, loaded, metered and stopped.
 fn check_all_of(product: &str, ways: &[&str], handlers: &[&str]) -> Vec<Trial> {
-    check_presets_of(product, &["stock", "tuned"], ways, handlers)
+    check_presets_of(product, &["stock", "tuned"], ways, handlers, QUICK)
 }
 
-/// A server in Java takes seconds of CPU time to start, so a lab has it tuned and asks its servlet;
-/// each preset answers by each handler where servers are measured in full, and in a test of `lab`.
+/// How long servers are loaded, and by how much.
+#[derive(Clone, Copy)]
+struct Window {
+    duration: &'static str,
+    load: &'static str,
+}
+
+/// Until a server has answered.
+const QUICK: Window = Window {
+    duration: "100ms",
+    load: "think = \"1ms\"",
+};
+
+/// Over TLS: a server in Java shakes hands for most of a short window.
+const SECURE: Window = Window {
+    duration: "1s",
+    load: "think = \"1ms\"\nprotocol = \"http2-tls\"\n[tls]\ncertificate = \"rsa-2048\"",
+};
+
+/// At full speed, until what programs took can be read from the kernel's clock, which has steps.
+const METERED: Window = Window {
+    duration: "500ms",
+    load: "",
+};
+
+/// A server in Java takes seconds of CPU time to start, so a lab has it tuned and asks its servlet
+/// over what takes most of its configuration. Where servers are measured in full, each preset
+/// answers by each handler and speaks every protocol; in a test of `lab`, each answers in clear.
 fn check_in_java(product: &str) {
-    match in_full() {
-        true => check_all_of(product, &[""], &["static", "java"]),
-        false => check_presets_of(product, &["tuned"], &[""], &["java"]),
-    };
+    if in_full() {
+        check_all_of(product, &[""], &["static", "java"]);
+        return check_every_protocol(product);
+    }
+    let trials = check_presets_of(product, &["tuned"], &[""], &["java"], SECURE);
+    check_backlog(&trials);
+    let mut seen = 0;
+    for trial in &trials {
+        check_spoken(trial);
+        let is_ceiling = trial.point.as_ref().is_some_and(|point| point.ceiling);
+        let facts = trial.context.server.as_ref().expect("a server");
+        assert_eq!(facts.error_log_lines, 0, "{facts:?}");
+        assert!(is_ceiling || facts.protocol == "http2-tls", "{facts:?}");
+        seen += u32::from(!is_ceiling);
+    }
+    assert_eq!(seen, 1, "{product}");
 }
 
 fn check_presets_of(
@@ -141,19 +198,24 @@ fn check_presets_of(
     presets: &[&str],
     ways: &[&str],
     handlers: &[&str],
+    window: Window,
 ) -> Vec<Trial> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = |preset: &str| {
         let table = |way: &&str| {
-            format!("[[server]]\nproduct = \"{product}\"\npreset = \"{preset}\"\n{way}\n")
+            // What a failure names.
+            let words = format!("{product} {preset} {}", way.replace(['"', '='], ""));
+            let label = words.split_whitespace().collect::<Vec<_>>().join(" ");
+            format!(
+                "[[server]]\nproduct = \"{product}\"\npreset = \"{preset}\"\n\
+                 label = \"{label}\"\n{way}\n"
+            )
         };
         ways.iter().map(table).collect::<String>()
     };
-    // What programs take is read from the kernel's clock, which has steps.
-    let (rounds, duration) = match handlers.iter().any(|name| name.contains("cgi")) {
-        _ if in_full() => (3, "3s"),
-        true => (1, "500ms"),
-        false => (1, "100ms"),
+    let (rounds, duration, load) = match in_full() {
+        true => (3, "3s", ""),
+        false => (1, window.duration, window.load),
     };
     // Without a warm-up, a server in Java is not warmed up until its rate is steady either.
     let warmup = match product {
@@ -164,7 +226,7 @@ fn check_presets_of(
         "[experiment]\nname = \"first-heat\"\nquestion = \"?\"\nrounds = {rounds}\n\
          warmup = \"{warmup}\"\nduration = \"{duration}\"\n{}\
          [[workload]]\nname = \"w\"\nbody = {{ bytes = 600 }}\nhandler = {handlers:?}\n\
-         [load]\nconnections = 3\n",
+         [load]\nconnections = 3\n{load}\n",
         presets
             .iter()
             .map(|preset| server(preset))
@@ -213,7 +275,7 @@ fn check_presets_of(
 }
 
 /// Whether servers are measured for as long as a lab does, and not only until they have answered.
-pub(crate) fn in_full() -> bool {
+fn in_full() -> bool {
     std::env::var_os("TRIATHLON_SERVERS_IN_FULL").is_some()
 }
 
@@ -279,9 +341,12 @@ fn apache_in_all_variants_and_presets() {
 #[test]
 fn apache_by_every_handler() {
     if need("apache_by_every_handler", ["apache2", "perl", "cc"]).is_some() {
-        let handlers = ["cgi-c", "cgi-perl", "lua", "perl"];
         let ways = ["variant = \"event\"", "variant = \"prefork\""];
-        let trials = check_all_of("apache", &ways, &handlers);
+        let programs = ["cgi-c", "cgi-perl"];
+        let both = ["stock", "tuned"];
+        let trials = check_presets_of("apache", &both, &ways[..1], &programs, METERED);
+        check_all_of("apache", &ways[1..], &programs);
+        check_all_of("apache", &ways, &["lua", "perl"]);
         check_programs_are_metered(&trials, "cgi-c", cpu_alone("/bin/true"));
         check_programs_are_metered(&trials, "cgi-perl", cpu_alone("perl -e 1"));
         check_all_of("apache", &[""], &["fastcgi-c", "fastcgi-php"]);
@@ -477,7 +542,7 @@ fn lighttpd_by_every_handler() {
 #[test]
 fn h2o_by_every_handler() {
     if need("h2o_by_every_handler", ["h2o"]).is_some() {
-        check_all_of("h2o", &[""], &["static", "ruby"]);
+        check_all_of("h2o", &[""], &["ruby"]);
     }
 }
 
@@ -502,17 +567,17 @@ fn trafficserver_before_origin_is_a_folder() {
 }
 
 #[test]
-fn jetty_by_file_and_servlet() {
+fn jetty_by_servlet_over_tls() {
     let needed = ["java", "/usr/share/jetty9/start.jar"];
-    if need("jetty_by_file_and_servlet", needed).is_some() {
+    if need("jetty_by_servlet_over_tls", needed).is_some() {
         check_in_java("jetty");
     }
 }
 
 #[test]
-fn tomcat_by_file_and_servlet() {
+fn tomcat_by_servlet_over_tls() {
     let needed = ["java", "/usr/share/tomcat10/bin/catalina.sh"];
-    if need("tomcat_by_file_and_servlet", needed).is_some() {
+    if need("tomcat_by_servlet_over_tls", needed).is_some() {
         check_in_java("tomcat");
     }
 }

@@ -60,28 +60,36 @@ fn experiment(folder: &Path) -> String {
 }
 
 /// What each rule says of a server, of all of its trials.
-fn told(results: &Path, server: &str) -> BTreeMap<String, String> {
-    let all = verdicts(results, server).into_iter();
-    let findings = all.flat_map(|(_, verdict)| verdict.findings);
-    findings.map(|found| (found.rule, found.say)).collect()
+fn told(judged: &[(Trial, Verdict)], server: &str) -> BTreeMap<String, String> {
+    let findings = of(judged, server).flat_map(|(_, verdict)| &verdict.findings);
+    let words = findings.map(|found| (found.rule.clone(), found.say.clone()));
+    words.collect()
 }
 
-/// The trials of a server, with what they are worth.
-fn verdicts(results: &Path, server: &str) -> Vec<(Trial, Verdict)> {
-    let mut of_it = Vec::new();
+/// Those of a server.
+fn of<'a>(
+    judged: &'a [(Trial, Verdict)],
+    server: &'a str,
+) -> impl Iterator<Item = &'a (Trial, Verdict)> {
+    judged.iter().filter(move |(trial, _)| {
+        let point = trial.point.as_ref().expect("a point");
+        point.id.server == server && !point.ceiling
+    })
+}
+
+/// The trials, with what they are worth.
+fn verdicts(results: &Path) -> Vec<(Trial, Verdict)> {
+    let mut judged = Vec::new();
     let arguments = ["judge", "--json", &results.display().to_string()];
     for line in triathlon(arguments).expect_measured().stdout.lines() {
         let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
         let file = value["file"].as_str().expect("a file");
         let text = fs::read_to_string(file).expect("a trial");
         let trial: Trial = serde_json::from_str(&text).expect("a trial");
-        let point = trial.point.as_ref().expect("a point");
-        if point.id.server == server && !point.ceiling {
-            let verdict: Verdict = serde_json::from_value(value).expect("a verdict");
-            of_it.push((trial, verdict));
-        }
+        let verdict: Verdict = serde_json::from_value(value).expect("a verdict");
+        judged.push((trial, verdict));
     }
-    of_it
+    judged
 }
 
 #[test]
@@ -116,8 +124,9 @@ fn each_is_caught_and_named() {
         .nth(2)
         .expect("a folder")
         .to_owned();
+    let judged = verdicts(&results);
     let check = |server: &str, rule: &str, words: &str| {
-        let told = told(&results, server);
+        let told = told(&judged, server);
         let said = told
             .get(rule)
             .unwrap_or_else(|| panic!("{server} {rule}: {told:#?} {run:#?}"));
@@ -126,7 +135,7 @@ fn each_is_caught_and_named() {
     check("logs", "SRV-06", "access log of origin is on");
     check("closes", "HTTP-09", "closed");
     check("is late", "HTTP-03", "another length or body");
-    let fair = told(&results, "fair");
+    let fair = told(&judged, "fair");
     assert!(
         !fair.contains_key("HTTP-03") && !fair.contains_key("HTTP-01"),
         "{fair:#?}"
@@ -149,7 +158,8 @@ fn complaining(folder: &Path) -> String {
          [[server]]\nproduct = \"nginx\"\nlabel = \"few\"\npreset = \"{}\"\n\
          [[server]]\nproduct = \"apache\"\nlabel = \"talks\"\n\
          settings = {{ LogLevel = \"debug\" }}\n\
-         [[workload]]\nname = \"seven\"\nbody = {{ bytes = 7 }}\n[load]\nconnections = 16\n",
+         [[workload]]\nname = \"seven\"\nbody = {{ bytes = 7 }}\n[load]\nconnections = 16\n\
+         think = \"20ms\"\n",
         path.display()
     );
     let file = folder.join("complaining.toml");
@@ -158,11 +168,11 @@ fn complaining(folder: &Path) -> String {
 }
 
 /// Each server with what it wrote, where it wrote something in a trial.
-fn complaints(results: &Path) -> BTreeMap<&'static str, String> {
+fn complaints(judged: &[(Trial, Verdict)]) -> BTreeMap<&'static str, String> {
     let servers = ["fair", "few", "talks"].into_iter();
     let of_each = servers.filter_map(|server| {
-        let all = verdicts(results, server).into_iter();
-        let lines = all.flat_map(|(trial, _)| trial.context.server.expect("facts").error_log);
+        let facts = of(judged, server).map(|(trial, _)| trial.context.server.as_ref());
+        let lines = facts.flat_map(|facts| facts.expect("facts").error_log.clone());
         let lines: Vec<String> = lines.collect();
         (!lines.is_empty()).then(|| (server, lines.join("\n")))
     });
@@ -192,22 +202,23 @@ fn what_servers_write_into_their_error_logs_is_told_and_judged() {
             .nth(2)
             .expect("it")
             .to_owned();
-        (folder, results)
+        let judged = verdicts(&results);
+        (folder, results, judged)
     });
-    let has_both = |(_, results): &(_, std::path::PathBuf)| complaints(results).len() == 2;
-    let (folder, results) = tries
+    let has_both = |(_, _, judged): &(_, std::path::PathBuf, Vec<_>)| complaints(judged).len() == 2;
+    let (folder, results, judged) = tries
         .find(has_both)
         .expect("a machine with time for servers");
-    let written = complaints(&results);
+    let written = complaints(&judged);
     for (server, words) in [
         ("few", "worker_connections are not enough"),
         ("talks", "authorization result of Require all granted"),
     ] {
         assert!(written[server].contains(words), "{server}: {written:?}");
-        let said = &told(&results, server)["SRV-07"];
+        let said = &told(&judged, server)["SRV-07"];
         assert!(said.contains("into its error log, the first: "), "{said}");
-        for (trial, verdict) in verdicts(&results, server) {
-            let facts = trial.context.server.expect("facts");
+        for (trial, verdict) in of(&judged, server) {
+            let facts = trial.context.server.as_ref().expect("facts");
             if facts.error_log_lines > 0 {
                 let mut findings = verdict.findings.iter();
                 let found = findings.find(|one| one.rule == "SRV-07").expect("it");
@@ -217,10 +228,7 @@ fn what_servers_write_into_their_error_logs_is_told_and_judged() {
             }
         }
     }
-    assert!(
-        !told(&results, "fair").contains_key("SRV-07"),
-        "{written:?}"
-    );
+    assert!(!told(&judged, "fair").contains_key("SRV-07"), "{written:?}");
     let page = folder.path().join("report.html");
     let (results, path) = (results.display().to_string(), page.display().to_string());
     triathlon(["report", &results, "--html", &path]).expect_measured();

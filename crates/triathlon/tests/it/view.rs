@@ -37,7 +37,10 @@ fn a_terminal_shows_the_run_and_keeps_the_result() {
     });
     // It gives a program a terminal, and repeats what is said there.
     let own = program();
-    let words = format!("{own} load {} -c 2 -d 2500ms --warmup 0s", server.url());
+    let words = format!(
+        "{own} load {} -c 2 --think 5ms -d 2500ms --warmup 0s",
+        server.url()
+    );
     let mut command = Command::new(script);
     command.args(["-qec", &words, "/dev/null"]);
     command.env("LC_ALL", "C.UTF-8").env("TERM", "xterm");
@@ -77,7 +80,7 @@ fn what_is_drawn_fits_a_small_terminal() {
     });
     let own = program();
     let words = format!(
-        "stty cols 25 rows 4; {own} load {} -c 2 -d 2500ms --warmup 0s",
+        "stty cols 25 rows 4; {own} load {} -c 2 --think 5ms -d 2500ms --warmup 0s",
         server.url()
     );
     let mut command = Command::new(script);
@@ -119,7 +122,8 @@ fn what_is_drawn_fits_a_terminal_as_large_as_it_is_now() {
     });
     let (own, url) = (program(), server.url());
     let words = format!(
-        "tty; echo $$; stty cols 80 rows 24; exec {own} load {url} -c 2 -d 100s --warmup 0s"
+        "tty; echo $$; stty cols 80 rows 24; exec {own} load {url} -c 2 --think 5ms -d 100s \
+         --warmup 0s"
     );
     let mut command = Command::new(script);
     command.args(["-qec", &words, "/dev/null"]);
@@ -169,7 +173,10 @@ fn nothing_is_drawn_at_a_terminal_that_has_only_lines() {
         send(stream, RIGHT);
         Next::Keep
     });
-    let words = format!("load {} -c 1 -d 1200ms --warmup 0s", server.url());
+    let words = format!(
+        "load {} -c 1 --think 5ms -d 1200ms --warmup 0s",
+        server.url()
+    );
     let said = at_one("dumb", &script, &words);
     assert!(
         said.contains("capacity ") && !said.contains('\x1b'),

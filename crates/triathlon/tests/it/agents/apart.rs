@@ -32,8 +32,9 @@ const RIG: usize = 4;
 const FIRST_HEAT: &str = include_str!("../../../../../experiments/first-heat.toml");
 
 /// As few trials of it as there can be.
-const SMALL: [&str; 4] = [
+const SMALL: [&str; 5] = [
     "server=origin",
+    "think=10ms",
     "experiment.warmup=50ms",
     "experiment.repeats=0",
     "experiment.calm=0s",

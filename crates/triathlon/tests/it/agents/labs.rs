@@ -35,6 +35,7 @@ body = { bytes = 7 }
 
 [load]
 connections = [1, 4]
+think = '2ms'
 timeout = '1s'
 
 [generator]

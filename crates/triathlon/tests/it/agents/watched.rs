@@ -171,7 +171,7 @@ fn a_terminal_shows_what_agents_tell() {
     let (nats, server) = (Nats::start(&nats, ""), right());
     let _agents = ["a", "b"].map(|name| agent(&nats.url(), name, "--targets 127.0.0.0/8"));
     let (own, url, broker) = (program(), server.url(), nats.url());
-    let flags = "--agents a,b -t 2 -c 2 -d 2500ms --warmup 0s";
+    let flags = "--agents a,b -t 2 -c 2 --think 5ms -d 2500ms --warmup 0s";
     let words = format!("{own} load {url} --nats {broker} {flags}");
     let mut terminal = Command::new(script);
     terminal.args(["-qec", &words, "/dev/null"]);
