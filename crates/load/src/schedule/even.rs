@@ -1,5 +1,5 @@
-//! Arrivals that are evenly spaced: the k-th of all at k / rate, exactly, and without a division for
-//! each.
+//! Arrivals that are evenly spaced: the k-th of all at k / rate, exactly, and without a division
+//! for each.
 
 use model::units::{Rate, Span};
 

@@ -74,8 +74,8 @@ impl<C: Client, R: Reactor> Worker<C, R> {
         self.reactor.poll()
     }
 
-    /// Whether what becomes due has to wait for an answer, as others wait before it and no connection
-    /// has room.
+    /// Whether what becomes due has to wait for an answer, as others wait before it and no
+    /// connection has room.
     #[inline]
     pub(super) fn is_behind(&self) -> bool {
         self.backlog.len() > 0 && self.pool.hosts() == 1
