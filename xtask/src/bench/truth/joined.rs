@@ -74,9 +74,9 @@ impl Joined {
         if apart > RIGHT_AFTER {
             bail!("what the server noted does not fit what was sent by {apart} ns");
         }
-        let joined = samples.into_iter().zip(notes.iter().copied());
-        let joined = joined.filter(|(sample, _)| inner.contains(&sample.sent));
-        Ok(Self(joined.collect()))
+        let mut joined = pair(samples, notes.to_vec());
+        joined.retain(|(sample, _)| inner.contains(&sample.sent));
+        Ok(Self(joined))
     }
 
     /// Of each exchange whether everything that could have left from when it was due until its
@@ -122,6 +122,19 @@ impl Joined {
         });
         Told::of(&pairs.collect::<Vec<_>>())
     }
+}
+
+/// Puts the exchanges and their notes together, both in the order in which they were sent. What
+/// left together is received in an order that nobody knows: it is put in the order of answers.
+fn pair(mut samples: Vec<Sample>, mut notes: Vec<Note>) -> Vec<(Sample, Note)> {
+    let mut from = 0;
+    for together in samples.chunk_by_mut(|one, next| one.sent == next.sent) {
+        let to = from + together.len();
+        together.sort_by_key(|sample| sample.ended);
+        notes[from..to].sort_by_key(|note| note.received + i64::from(note.took));
+        from = to;
+    }
+    samples.into_iter().zip(notes).collect()
 }
 
 /// How far requests and notes are apart in the median, beyond the least, in the middle half of both
@@ -202,6 +215,30 @@ mod tests {
         assert_eq!(told(Which::All, From::Due), "2 1.0 1.5");
         assert_eq!(told(Which::First, From::Sent), "1 1.0 0.9");
         assert_eq!(told(Which::Later, From::Due), "1 3.0 0.5");
+    }
+
+    #[test]
+    fn what_left_together_is_joined_in_the_order_of_answers() {
+        let sample = |due, sent, ended| Sample {
+            due,
+            ready: due,
+            sent,
+            ended,
+        };
+        let note = |received, took, is_first| Note {
+            received,
+            took,
+            is_first,
+        };
+        let samples = vec![sample(0, 5, 900), sample(1, 5, 300), sample(2, 6, 100)];
+        let notes = vec![
+            note(10, 200, false),
+            note(11, 800, true),
+            note(12, 70, false),
+        ];
+        let joined = pair(samples, notes).into_iter();
+        let told = joined.map(|(sample, note)| (sample.due, note.took));
+        assert_eq!(told.collect::<Vec<_>>(), [(1, 200), (0, 800), (2, 70)]);
     }
 
     #[test]
