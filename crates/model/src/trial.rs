@@ -273,7 +273,8 @@ pub struct Server {
     pub listener_is_ours: Option<bool>,
     /// The process that owns the listening socket otherwise.
     pub listener_owner: Option<String>,
-    /// Processes of the tree before the window: pid and start time.
+    /// Processes of the tree before the window, but for those that only other answers need: pid and
+    /// start time.
     pub processes_before: Option<Vec<(u32, u64)>>,
     /// The same after it.
     pub processes_after: Option<Vec<(u32, u64)>>,

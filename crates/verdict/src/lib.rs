@@ -19,6 +19,7 @@ mod judge;
 pub mod limit;
 pub mod number;
 pub mod pairs;
+mod ports;
 pub mod scaling;
 pub mod set;
 pub mod summary;

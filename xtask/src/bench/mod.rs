@@ -171,8 +171,8 @@ const COMPARISONS: &[Comparison] = &[
     ),
     (
         "truth-constant",
-        "response times in open loop against those that a server noted itself, which answers \
-         within 1 ms",
+        "response times in open loop against those that a server noted itself, which holds \
+         each answer for 1 ms",
         |setting| truth::truth(setting, 0),
     ),
     (

@@ -329,6 +329,7 @@ impl Lab<'_> {
             reload: self.experiment.reloads() && matches!(slot.racer, Racer::Server(_)),
         };
         let point = self.point(lap, slot);
+        running.ask_for(&self.experiment.workloads()[slot.cell.workload].needs);
         let waited = self.calm.wait();
         if let Some(waited) = waited.as_ref().filter(|waited| !waited.left.is_empty()) {
             (self.news)(&News::Restless(waited));

@@ -7,23 +7,24 @@
 //! split into user and system is the control group's, for /proc counts it in steps of 10 ms: below
 //! a second without a control group it is unknown.
 
+mod memory;
 mod others;
 mod sockets;
 mod way;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::usage::{GroupUsage, MemoryPart, Others, SystemUsage};
-use model::{Bytes, Instant, Span, Usage};
+use model::usage::{GroupUsage, Others, SystemUsage};
+use model::{Instant, Span, Usage};
 use sys::clock::monotonic;
 use sys::counters::system::Networks;
 use sys::counters::{process, system};
 use sys::process::{Leaf, LeafCpu};
 
+pub use memory::memory;
 pub use others::{Census, look};
 pub use sockets::Sockets;
 pub use way::Way;
@@ -91,6 +92,9 @@ pub struct Group<'a> {
     pub pid: u32,
     /// Its control group.
     pub leaf: Option<&'a Leaf>,
+    /// Processes of the tree that wait beside for other loads: their clocks, threads and memory are
+    /// not read.
+    pub idle: &'a [u32],
 }
 
 /// Everything at one moment.
@@ -269,37 +273,6 @@ pub fn between(before: &Reading, after: &Reading) -> Usage {
     }
 }
 
-/// Memory of a tree: the kernel walks its page tables, so this is read after the window. The sum of
-/// a part is no figure of the whole, and is kept apart.
-pub fn memory(root: &Path, group: Group<'_>, usage: &mut GroupUsage) {
-    let mut part = MemoryPart::default();
-    let mut resident = Bytes::ZERO;
-    for pid in members(root, group) {
-        match process::memory(root, pid) {
-            Ok(memory) => {
-                part.read += 1;
-                part.pss += memory.proportional;
-                resident += memory.resident;
-            }
-            // One that ended between the two readings has no memory; one that may not be read does.
-            Err(error) if !is_refused(&error) => {}
-            Err(_) => part.unread += 1,
-        }
-    }
-    if part.unread > 0 {
-        usage.memory_part = Some(part);
-    } else if resident > Bytes::ZERO {
-        usage.memory_pss = Some(part.pss);
-        usage.memory_rss = Some(resident);
-    }
-}
-
-/// Whether there is something that we may not read, or not understand.
-fn is_refused(error: &io::Error) -> bool {
-    use io::ErrorKind::{InvalidData, PermissionDenied};
-    matches!(error.kind(), PermissionDenied | InvalidData)
-}
-
 fn members(root: &Path, group: Group<'_>) -> Vec<u32> {
     let mut pids = group.leaf.map(Leaf::members).unwrap_or_default();
     if pids.is_empty() {
@@ -313,8 +286,15 @@ fn members(root: &Path, group: Group<'_>) -> Vec<u32> {
     pids
 }
 
+/// The members that the load needs.
+fn at_work(root: &Path, group: Group<'_>) -> Vec<u32> {
+    let mut pids = members(root, group);
+    pids.retain(|pid| !group.idle.contains(pid));
+    pids
+}
+
 fn clocks(root: &Path, group: Group<'_>) -> Option<GroupReading> {
-    let pids = members(root, group);
+    let pids = at_work(root, group);
     let at = monotonic();
     let leaf = group
         .leaf

@@ -211,6 +211,7 @@ fn a_burning_child_is_metered_with_the_children_it_reaped() {
         let group = Group {
             pid: child.pid(),
             leaf: leaf.as_ref(),
+            idle: &[],
         };
         let before = read(Path::new(PROC), monotonic(), None, Some(group));
         input.write_all(b"b\n").unwrap();
@@ -225,6 +226,16 @@ fn a_burning_child_is_metered_with_the_children_it_reaped() {
         memory(Path::new(PROC), group, &mut usage);
         assert!(usage.memory_pss.unwrap() > Bytes::ZERO);
         assert!(usage.memory_pss <= usage.memory_rss);
+        // Where it waits for others' loads, nothing of it is read.
+        let idle = [child.pid()];
+        let beside = Group {
+            idle: &idle,
+            ..group
+        };
+        assert!(clocks(Path::new(PROC), beside).is_none());
+        let mut nobody = GroupUsage::default();
+        memory(Path::new(PROC), beside, &mut nobody);
+        assert_eq!((nobody.memory_pss, nobody.memory_rss), (None, None));
         drop(input);
         assert!(child.wait(Duration::from_secs(20)).unwrap().is_success());
     }
@@ -248,6 +259,7 @@ fn what_stands_behind_is_metered_apart() {
     let server = Group {
         pid: std::process::id(),
         leaf: None,
+        idle: &[],
     };
     let mut usage_of = |behind: Vec<u32>| {
         let mut meters = Meters::of(&plan).and_behind(behind);
@@ -302,6 +314,7 @@ fn children_that_nobody_reaps_are_counted_by_the_control_group() {
     let group = Group {
         pid: child.pid(),
         leaf: Some(&leaf),
+        idle: &[],
     };
     let root = Path::new(PROC);
     // It has started by now, and is what it will be.
@@ -341,6 +354,7 @@ fn one_that_has_ended_and_is_not_reaped_still_has_its_clock() {
     let group = Group {
         pid: child.pid(),
         leaf: None,
+        idle: &[],
     };
     let before = read(Path::new(PROC), monotonic(), Some(group), None);
     output.read_to_end(&mut Vec::new()).unwrap();
@@ -378,6 +392,7 @@ fn a_tree_that_is_gone_has_no_usage() {
         Some(Group {
             pid: u32::MAX >> 2,
             leaf: None,
+            idle: &[],
         }),
         None,
     );
@@ -405,6 +420,7 @@ fn memory_of_a_part_is_no_figure_of_the_whole() {
     let group = Group {
         pid: GROUP,
         leaf: None,
+        idle: &[],
     };
     let read = || {
         let mut usage = group_between(

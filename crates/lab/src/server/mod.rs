@@ -113,6 +113,8 @@ struct LaunchProcess {
     /// Its place among the processes of the folder.
     index: usize,
     name: String,
+    /// The handlers without which it takes no part in an answer; none: it takes part in all.
+    handlers: Vec<String>,
     port: u16,
     /// How it tests its configuration, if it can.
     check: Option<LaunchCheck>,

@@ -9,6 +9,7 @@ use model::finding::Claim::{Capacity, Comparison, Latency, Resources};
 use model::finding::Severity::{Invalid, Suspect};
 
 use crate::check::{Check, Facts, Found, Judge, Judgement, number};
+use crate::ports::{Ports, RANGE};
 use crate::thresholds::PORTS_USED;
 use crate::words;
 
@@ -61,20 +62,13 @@ fn judge(facts: &Facts<'_>) -> Judgement {
     if facts.is_asked_from_elsewhere() {
         return Judgement::unknown("the source ports of each machine that makes load");
     }
-    let sysctl = "net.ipv4.ip_local_port_range";
-    let range = facts.trial.environment.setting(sysctl).and_then(|text| {
-        let mut ends = text.split_whitespace().map(str::parse::<u32>);
-        let (Some(Ok(low)), Some(Ok(high))) = (ends.next(), ends.next()) else {
-            return None;
-        };
-        Some(f64::from(high.checked_sub(low)?) + 1.0)
-    });
-    let Some(range) = range else {
-        return Judgement::unknown(format!("{sysctl} of the generator's machine"));
+    let Some(of_one) = Ports::of(&facts.trial.environment) else {
+        return Judgement::unknown(format!("{RANGE} of the generator's machine"));
     };
     let used = ports_used(facts);
     let plan = &facts.trial.plan;
-    let ports = range * number((plan.sources.len().max(1) * plan.addresses.len().max(1)) as u64);
+    let pairs = (plan.sources.len().max(1) * plan.addresses.len().max(1)) as u64;
+    let ports = number(of_one.count()) * number(pairs);
     let share = used / ports;
     if PORTS_USED.severity(share).is_none() {
         return Judgement::Silent;

@@ -7,6 +7,7 @@ use model::finding::{Claim, Severity};
 
 use super::{Answer, Rule, number, numbers, sysctl};
 use crate::check::Found;
+use crate::ports::{Ports, RANGE, RESERVED};
 use crate::sysctl::Kernel;
 
 const IP_SYSCTL: &str = "kernel Documentation/networking/ip-sysctl.rst";
@@ -56,74 +57,21 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// The first and the last port that the side which connects may take.
-fn port_range(condition: &Condition) -> Option<(u64, u64)> {
-    match numbers(condition, RANGE)?.as_slice() {
-        [low, high] => Some((*low, *high)),
-        _ => None,
-    }
-}
-
-/// Ports that the side which connects may take: of its range those that are not reserved.
-fn port_count(condition: &Condition) -> Option<u64> {
-    port_range(condition).map(|range| count_of(range, &reserved(condition)))
-}
-
-fn count_of((low, high): (u64, u64), reserved: &[(u64, u64)]) -> u64 {
-    let within = reserved.iter();
-    let within = within.map(|(first, last)| {
-        let (first, last) = ((*first).max(low), (*last).min(high));
-        (last + 1).saturating_sub(first)
-    });
-    (high + 1).saturating_sub(low).saturating_sub(within.sum())
-}
-
-/// Ports that the kernel gives to nobody who does not ask for them, from the first to the last.
-fn reserved(condition: &Condition) -> Vec<(u64, u64)> {
-    let text = condition.environment.setting(RESERVED);
-    let parts = text.into_iter().flat_map(|text| text.split(','));
-    let part = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
-    };
-    parts.filter_map(part).collect()
-}
-
-/// Those of `reserved` that do not lie in the range, as the kernel takes them.
-fn outside((low, high): (u64, u64), reserved: &[(u64, u64)]) -> String {
-    let parts = reserved.iter().flat_map(|(first, last)| {
-        let below = (*first, (*last).min(low.saturating_sub(1)));
-        let above = ((*first).max(high + 1), *last);
-        [below, above]
-    });
-    let parts: Vec<String> = parts
-        .filter(|(first, last)| first <= last)
-        .map(|(first, last)| match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
-        })
-        .collect();
-    parts.join(",")
-}
-
-const RANGE: &str = "net.ipv4.ip_local_port_range";
-const RESERVED: &str = "net.ipv4.ip_local_reserved_ports";
 /// The range that a kernel has by itself.
 const RANGE_DEFAULT: (u64, u64) = (32_768, 60_999);
 /// Fewer ports than this are used up soon.
 const PORTS_MIN: u64 = 20_000;
 
 fn ports(condition: &Condition) -> Answer {
-    let Some(range) = port_range(condition) else {
+    let Some(mut ports) = Ports::of(&condition.environment) else {
         return Answer::unknown(RANGE);
     };
-    let reserved = reserved(condition);
-    let count = count_of(range, &reserved);
+    let count = ports.count();
     let per_second = count / 60;
     if count >= PORTS_MIN {
         return Answer::Silent;
     }
-    let lost = count_of(range, &[]) - count;
+    let lost = ports.in_range() - count;
     let beside = match lost {
         0 => String::new(),
         lost => format!(" beside {lost} that are reserved"),
@@ -136,23 +84,25 @@ fn ports(condition: &Condition) -> Answer {
     let found = Found::all(&[Capacity, Latency], Severity::Suspect, say)
         .evidence("ports", count)
         .evidence("reserved", lost);
-    let (mut remedies, mut range) = (Vec::new(), range);
-    if count_of(range, &[]) < PORTS_MIN {
-        range = RANGE_DEFAULT;
-        let (low, high) = range;
+    let mut remedies = Vec::new();
+    if ports.in_range() < PORTS_MIN {
+        ports.range = RANGE_DEFAULT;
+        let (low, high) = ports.range;
         remedies.push(sysctl(condition, RANGE, &format!("{low} {high}")));
     }
-    if count_of(range, &reserved) < PORTS_MIN {
+    if ports.count() < PORTS_MIN {
         // A wider range would help no longer than until somebody reserves that, too.
-        remedies.push(sysctl(condition, RESERVED, &outside(range, &reserved)));
+        remedies.push(sysctl(condition, RESERVED, &ports.reserved_outside()));
     }
     Answer::Found(found, remedies)
 }
 
 fn time_wait(condition: &Condition) -> Answer {
-    let (Some(count), Some(tw)) = (port_count(condition), condition.sockets.get("TCP.tw")) else {
+    let ports = Ports::of(&condition.environment);
+    let (Some(ports), Some(tw)) = (ports, condition.sockets.get("TCP.tw")) else {
         return Answer::unknown(format!("/proc/net/sockstat or {RANGE}"));
     };
+    let count = ports.count();
     if *tw * 10 <= count {
         return Answer::Silent;
     }

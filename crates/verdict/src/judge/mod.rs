@@ -17,7 +17,7 @@ pub(crate) use causes::is_disturbed;
 pub use causes::{is_disturbance, is_spoilt};
 
 /// The version of the rules: it changes with any rule or limit, and verdicts of one set compare.
-pub const SET: &str = "28";
+pub const SET: &str = "29";
 
 /// What one trial is worth, read alone.
 pub fn judge(trial: &Trial) -> Verdict {

@@ -26,9 +26,9 @@ pub(super) enum Which {
     Later,
 }
 
-/// From when a row counts.
+/// Since when a row counts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum From {
+pub(super) enum Since {
     Due,
     Sent,
 }
@@ -39,7 +39,7 @@ pub(super) struct Compared {
     /// What the row is called.
     pub(super) name: &'static str,
     pub(super) which: Which,
-    pub(super) from: From,
+    pub(super) from: Since,
     /// Whether both sides count from a request to its answer, so that they should say the same;
     /// else it is told how much is in one that is not in the other.
     pub(super) is_alike: bool,

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 
-use super::held::{Compared, From, Told, Which};
+use super::held::{Compared, Since, Told, Which};
 use super::known::{Note, Noted};
 
 /// A request is received right after it was sent, as both are on one machine: if half of all are
@@ -115,8 +115,8 @@ impl Joined {
         let kept = kept.map(|(joined, _)| joined).filter(|(_, n)| is_asked(n));
         let pairs = kept.map(|(sample, note)| {
             let from = match row.from {
-                From::Due => sample.due,
-                From::Sent => sample.sent,
+                Since::Due => sample.due,
+                Since::Sent => sample.sent,
             };
             (i64::from(note.took), sample.ended - from)
         });
@@ -160,7 +160,7 @@ mod tests {
     const ALL: Compared = Compared {
         name: "all",
         which: Which::All,
-        from: From::Due,
+        from: Since::Due,
         is_alike: true,
     };
 
@@ -212,9 +212,9 @@ mod tests {
             let told = joined.told(&row, &[true, true]);
             format!("{} {:.1} {:.1}", told.count, told.noted[0], told.beyond[0])
         };
-        assert_eq!(told(Which::All, From::Due), "2 1.0 1.5");
-        assert_eq!(told(Which::First, From::Sent), "1 1.0 0.9");
-        assert_eq!(told(Which::Later, From::Due), "1 3.0 0.5");
+        assert_eq!(told(Which::All, Since::Due), "2 1.0 1.5");
+        assert_eq!(told(Which::First, Since::Sent), "1 1.0 0.9");
+        assert_eq!(told(Which::Later, Since::Due), "1 3.0 0.5");
     }
 
     #[test]

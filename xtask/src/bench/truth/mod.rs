@@ -15,7 +15,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 pub(super) use self::capacity::capacity;
-use self::held::{Compared, From, Held, Tally, Which, begin, hold};
+use self::held::{Compared, Held, Since, Tally, Which, begin, hold};
 use self::joined::Joined;
 use self::known::Known;
 pub(super) use self::soak::soak;
@@ -140,7 +140,7 @@ impl Law {
         Compared {
             name: self.name,
             which: Which::All,
-            from: From::Due,
+            from: Since::Due,
             is_alike: true,
         }
     }

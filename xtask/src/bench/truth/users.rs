@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::held::{Compared, From, Tally, Which, begin};
+use super::held::{Compared, Since, Tally, Which, begin};
 use super::{LAWS, Law, PERCENT, SPINS, known, print};
 use crate::bench::Setting;
 use crate::bench::ways::write;
@@ -72,9 +72,9 @@ impl Visit {
             is_alike,
         };
         vec![
-            row("first request, from sent", Which::First, From::Sent, true),
-            row("the same, from due", Which::First, From::Due, false),
-            row("second request, from due", Which::Later, From::Due, true),
+            row("first request, from sent", Which::First, Since::Sent, true),
+            row("the same, from due", Which::First, Since::Due, false),
+            row("second request, from due", Which::Later, Since::Due, true),
         ]
     }
 }
@@ -122,13 +122,13 @@ mod tests {
 
     #[test]
     fn what_is_limited_is_like_what_the_server_noted() {
-        let limited = |visit: &Visit| -> Vec<(Which, From)> {
+        let limited = |visit: &Visit| -> Vec<(Which, Since)> {
             let rows = visit.rows(&LAWS[1]);
             let alike = rows.iter().filter(|row| row.is_alike);
             alike.map(|row| (row.which, row.from)).collect()
         };
-        assert_eq!(limited(&STAY), [(Which::All, From::Due)]);
-        let of_each = [(Which::First, From::Sent), (Which::Later, From::Due)];
+        assert_eq!(limited(&STAY), [(Which::All, Since::Due)]);
+        let of_each = [(Which::First, Since::Sent), (Which::Later, Since::Due)];
         assert_eq!(limited(&COME), of_each);
     }
 }

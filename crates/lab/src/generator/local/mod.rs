@@ -151,6 +151,7 @@ impl<'a> Local<'a> {
         let group = Group {
             pid: child.pid(),
             leaf: leaf.as_ref(),
+            idle: &[],
         };
         let output = child.take_stdout().expect("its standard output is a pipe");
         let mut until = Instant::now() + longest(plan);

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use minijinja::value::Value;
 
 use super::super::{Launch, LaunchProcess, Preset, Setup};
-use super::{Product, Setting, Text, depends_on_preset, template};
+use super::{Process, Product, Setting, Text, depends_on_preset, template};
 
 impl Product {
     /// Its configuration and command lines.
@@ -136,6 +136,7 @@ impl Product {
         launch.processes.push(LaunchProcess {
             index,
             name: process.name.clone(),
+            handlers: self.handlers(process, setup),
             port,
             check: self.launch_check(process, values, setup)?,
             arguments,
@@ -151,6 +152,17 @@ impl Product {
             reload: self.launch_reload(process, values)?,
         });
         Ok(())
+    }
+
+    /// The handlers without which the process takes no part in an answer; none: it takes part in
+    /// all.
+    fn handlers(&self, process: &Process, setup: &Setup<'_>) -> Vec<String> {
+        let is_handler = |name: &String| self.kinds.handler.contains_key(name);
+        let mut wanted = process.wanted(setup);
+        match wanted.all(is_handler) {
+            true => process.only_for.clone(),
+            false => Vec::new(),
+        }
     }
 
     /// A command line; an argument that comes out empty is left out.

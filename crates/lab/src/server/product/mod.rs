@@ -108,11 +108,15 @@ pub(super) struct Process {
 impl Process {
     /// Whether a server that is to be so has it.
     fn takes_part(&self, setup: &Setup<'_>) -> bool {
-        let wants = |name: &String| {
+        self.only_for.is_empty() || self.wanted(setup).next().is_some()
+    }
+
+    /// What needs it of what was chosen.
+    fn wanted<'p>(&'p self, setup: &'p Setup<'_>) -> impl Iterator<Item = &'p String> {
+        self.only_for.iter().filter(|name| {
             let needed = setup.needs.contains(name);
             needed || *name == setup.variant || *name == setup.protocol.name()
-        };
-        self.only_for.is_empty() || self.only_for.iter().any(wants)
+        })
     }
 }
 

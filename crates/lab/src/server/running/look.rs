@@ -29,7 +29,8 @@ impl Running {
     /// Looks at it before a window: processes, limits, listener; forgets what was logged so far.
     pub fn look_before(&mut self) {
         let root = Path::new("/proc");
-        let processes = self.processes();
+        self.idle = self.idle();
+        let mut processes = self.processes();
         let pids: Vec<u32> = processes.iter().map(|(pid, _)| *pid).collect();
         if self.pin == Pin::Thread {
             pin_threads(root, &pids, &self.facts.cpus);
@@ -39,7 +40,8 @@ impl Running {
             .filter_map(|&pid| process::open_files_limit(root, pid).ok().flatten())
             .min();
         self.facts.cpus_allowed = cpus_allowed(root, &pids);
-        self.facts.threads = threads(root, &pids);
+        processes.retain(|(pid, _)| !self.idle.contains(pid));
+        self.facts.threads = threads(root, processes.iter().map(|(pid, _)| *pid));
         let is_known = self.pid().is_some();
         if is_known {
             self.look_at_listener();
@@ -60,7 +62,9 @@ impl Running {
 
     /// Looks at it after a window, and returns all that is known.
     pub fn look_after(&mut self) -> Server {
-        self.facts.processes_after = self.pid().map(|_| self.processes());
+        let processes = self.processes().into_iter();
+        let processes = processes.filter(|(pid, _)| !self.idle.contains(pid));
+        self.facts.processes_after = self.pid().map(|_| processes.collect());
         let ended = self.processes.iter_mut().find_map(|one| one.child.ended());
         self.facts.exit = ended.map(|ended| ended.to_string());
         let (lines, count) = self.error_log.gained();
@@ -122,9 +126,9 @@ fn pin_threads(root: &Path, pids: &[u32], cpus: &[u32]) {
 }
 
 /// How many threads of the tree may use which CPUs.
-fn threads(root: &Path, pids: &[u32]) -> BTreeMap<String, u32> {
+fn threads(root: &Path, pids: impl Iterator<Item = u32>) -> BTreeMap<String, u32> {
     let mut threads = BTreeMap::new();
-    for &pid in pids {
+    for pid in pids {
         for task in process::tasks(root, pid) {
             let status = process::task_status(root, pid, task).ok();
             if let Some(allowed) = status.and_then(|status| status.cpus_allowed) {

@@ -7,6 +7,7 @@ mod check;
 mod ears;
 mod error_log;
 mod look;
+mod metered;
 mod place;
 mod ready;
 mod reload;
@@ -28,7 +29,6 @@ use sys::process::{Child, Confinement, Ended, Leaf, Signal};
 use super::{External, Installed, Launch, LaunchProcess, Preset, Setup, check_path};
 use crate::certificate::CertificateFiles;
 use crate::error::LabError;
-use crate::meter::Group;
 use crate::scratch::Scratch;
 use crate::site::{Site, open_to_all};
 use crate::trial::Speaks;
@@ -99,6 +99,10 @@ pub struct Running {
     error_log: ErrorLog,
     /// The command that makes it read its configuration again, while that may run.
     reloading: Option<Reloading>,
+    /// What the load asks for, by what a server must offer for it; none: for anything it has.
+    asked_for: Option<Vec<String>>,
+    /// Its processes that the load does not need, as they were before the window.
+    idle: Vec<u32>,
     /// While it is frozen, its processes: pid and start time.
     frozen: Option<Vec<(u32, u64)>>,
     /// Where it is, if somebody else started it: then it has no processes of ours.
@@ -183,6 +187,8 @@ impl Running {
             condition: None,
             error_log,
             reloading: None,
+            asked_for: None,
+            idle: Vec::new(),
             frozen: None,
             external: None,
             directory,
@@ -218,6 +224,8 @@ impl Running {
             condition: None,
             error_log: ErrorLog::create(directory.path().join("error.log"))?,
             reloading: None,
+            asked_for: None,
+            idle: Vec::new(),
             frozen: None,
             external: Some(external.clone()),
             directory,
@@ -280,22 +288,6 @@ impl Running {
     /// The CPUs that it was given.
     pub fn cpus(&self) -> &[u32] {
         &self.facts.cpus
-    }
-
-    /// Whose consumption is metered.
-    pub fn group(&self) -> Option<Group<'_>> {
-        Some(Group {
-            pid: self.pid()?,
-            leaf: self.leaf(),
-        })
-    }
-
-    /// The processes behind the one that is asked, where it is one of several.
-    pub fn behind(&self) -> Vec<u32> {
-        let behind = self.processes.split_last().map(|(_, behind)| behind);
-        let first = behind.unwrap_or_default().iter().map(|one| one.child.pid());
-        let trees = first.flat_map(|pid| process::tree(Path::new("/proc"), pid));
-        trees.map(|stat| stat.pid).collect()
     }
 
     fn front(&self) -> &Process {

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use model::event::Phase;
 use model::experiment::Spoken;
+use model::usage::GroupUsage;
 use model::{Event, PlanFile, Trial};
 
 use super::*;
 use crate::experiment;
 use crate::generator::{Generator, Watch};
 use crate::host::Host;
+use crate::meter::memory;
 use crate::server::{Absent, Search, installed, installed_as};
 use crate::site::Site;
 use crate::trial::{self, Load, Surroundings, Target, Wanted};
@@ -776,6 +778,36 @@ fn a_hit_asks_nobody_and_a_miss_asks_the_server_behind() {
             }
         }
     }
+}
+
+/// Each of two nginx has a master and a worker; the one behind takes part in what is fetched there.
+#[test]
+fn who_takes_no_part_in_an_answer_is_not_metered() {
+    let installed = match before_nginx("nginx", &[]) {
+        Ok(installed) => installed,
+        Err(absent) => return crate::testing::not_run(&absent.why),
+    };
+    let place = place();
+    let needs = ["static", "proxy"].map(str::to_owned);
+    let mut start = start(&place, &installed, Preset::Tuned);
+    start.needs = &needs;
+    let mut running = Running::start(&start).unwrap();
+    assert_eq!(running.group().unwrap().idle, [0; 0], "nobody has asked");
+    let mut told = |asked_for: &str| {
+        running.ask_for(&[asked_for.to_owned()]);
+        running.look_before();
+        let facts = running.look_after();
+        let (before, after) = (facts.processes_before, facts.processes_after);
+        assert_eq!(before, after);
+        let mut usage = GroupUsage::default();
+        memory(Path::new("/proc"), running.group().unwrap(), &mut usage);
+        let threads: u32 = facts.threads.values().sum();
+        let counted = (before.unwrap().len(), threads, running.behind().len());
+        (counted, usage.memory_rss.unwrap())
+    };
+    let (all, alone) = (told("proxy"), told("static"));
+    assert_eq!((all.0, alone.0), ((4, 4, 2), (2, 2, 0)));
+    assert!(alone.1 < all.1, "{alone:?} of {all:?}");
 }
 
 /// By what its processes have loaded, and not by what its configuration says.

@@ -402,6 +402,13 @@ fn ports_are_counted_while_they_are_in_the_way() {
     };
     assert!(!says(&held(10_000)));
     assert!(says(&held(20_000)));
+    // What is reserved is given to nobody who connects: half of the range.
+    assert!(says(&|trial| {
+        held(10_000)(trial);
+        let reserved = ("net.ipv4.ip_local_reserved_ports", "8080,32768-46883");
+        let (name, value) = (reserved.0.to_owned(), reserved.1.to_owned());
+        trial.environment.sysctls.insert(name, value);
+    }));
     let reuse = |value: &'static str, delay: Option<&'static str>| {
         move |trial: &mut Trial| {
             trial.record.total.connections.closed_by_client = 27_000;
