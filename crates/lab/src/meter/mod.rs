@@ -97,6 +97,17 @@ pub struct Group<'a> {
     pub idle: &'a [u32],
 }
 
+impl Group<'_> {
+    /// The tree of a process that is in no control group of ours.
+    pub const fn alone(pid: u32) -> Self {
+        Self {
+            pid,
+            leaf: None,
+            idle: &[],
+        }
+    }
+}
+
 /// Everything at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {

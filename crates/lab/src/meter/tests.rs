@@ -256,11 +256,7 @@ fn what_stands_behind_is_metered_apart() {
     let mut input = child.take_stdin().unwrap();
     let mut output = child.take_stdout().unwrap();
     let plan = model::fixture::closed().plan;
-    let server = Group {
-        pid: std::process::id(),
-        leaf: None,
-        idle: &[],
-    };
+    let server = Group::alone(std::process::id());
     let mut usage_of = |behind: Vec<u32>| {
         let mut meters = Meters::of(&plan).and_behind(behind);
         let mut enter = |phase| {
@@ -351,11 +347,7 @@ fn one_that_has_ended_and_is_not_reaped_still_has_its_clock() {
     command.args(["-c", script]).stdout(Stdio::piped());
     let mut child = sys::process::start(&mut command, Confinement::default()).unwrap();
     let mut output = child.take_stdout().unwrap();
-    let group = Group {
-        pid: child.pid(),
-        leaf: None,
-        idle: &[],
-    };
+    let group = Group::alone(child.pid());
     let before = read(Path::new(PROC), monotonic(), Some(group), None);
     output.read_to_end(&mut Vec::new()).unwrap();
     // The end of its output comes while it ends; nobody has reaped it yet.
@@ -389,11 +381,7 @@ fn a_tree_that_is_gone_has_no_usage() {
     let reading = read(
         Path::new(PROC),
         monotonic(),
-        Some(Group {
-            pid: u32::MAX >> 2,
-            leaf: None,
-            idle: &[],
-        }),
+        Some(Group::alone(u32::MAX >> 2)),
         None,
     );
     let usage = between(&reading, &reading);
@@ -417,11 +405,7 @@ const GROUP: u32 = 70_001;
 #[test]
 fn memory_of_a_part_is_no_figure_of_the_whole() {
     let root = tempfile::tempdir().unwrap();
-    let group = Group {
-        pid: GROUP,
-        leaf: None,
-        idle: &[],
-    };
+    let group = Group::alone(GROUP);
     let read = || {
         let mut usage = group_between(
             &self::group(0, &[(1, process(0, 0, 0, 0))], None),

@@ -75,7 +75,7 @@ impl Meter {
 
     /// The generator and the server.
     fn groups(&self) -> (Group<'static>, Option<Group<'static>>) {
-        let group = |pid| Group { pid, leaf: None };
+        let group = |pid| Group::alone(pid);
         (group(std::process::id()), self.server.map(group))
     }
 }
