@@ -2,6 +2,8 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use model::Bytes;
+use model::usage::MemoryPart;
 use sys::process::{Child, Confinement};
 
 use super::*;
