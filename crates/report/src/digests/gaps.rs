@@ -140,7 +140,7 @@ impl Run {
     }
 
     /// Adds what is missing to the notes: a sentence for each cause, with the points it cost, and
-    /// one for each product that does not offer what workloads need.
+    /// one for the products that do not offer what some workloads need.
     pub fn note_gaps(&mut self, gaps: &[Gap]) {
         self.gaps.extend(gaps.iter().cloned());
         let mut causes: Vec<(&Gap, Vec<String>)> = Vec::new();
@@ -167,14 +167,20 @@ impl Run {
             }
         }
         let causes = causes.iter().map(|(gap, places)| gap_note(gap, places));
-        let not_offered = not_offered.iter().map(|(product, workloads)| {
-            let need = if workloads.len() == 1 {
-                "needs"
-            } else {
-                "need"
-            };
-            let workloads = words::list(workloads);
-            format!("Not measured: {product} does not offer what {workloads} {need}.")
+        let mut alike: Vec<(Vec<&str>, &[String])> = Vec::new();
+        for (product, workloads) in &not_offered {
+            match alike.iter_mut().find(|one| one.1 == workloads.as_slice()) {
+                Some((products, _)) => products.push(product),
+                None => alike.push((vec![product], workloads)),
+            }
+        }
+        let not_offered = alike.iter().map(|(products, workloads)| {
+            let (does, need) = (
+                if products.len() == 1 { "does" } else { "do" },
+                if workloads.len() == 1 { "needs" } else { "need" },
+            );
+            let (products, workloads) = (words::list(products), words::list(workloads));
+            format!("Not measured: {products} {does} not offer what {workloads} {need}.")
         });
         for note in causes.chain(not_offered) {
             if !self.notes.contains(&note) {
@@ -252,12 +258,13 @@ mod tests {
             gap("nginx", "nginx", "cgi-c"),
             failed,
             gap("nginx", "nginx", "lua"),
+            gap("h2o", "h2o", "memory"),
         ]);
         assert_eq!(
             run.notes,
             [
                 "Not measured: nginx, perl. The reason: wrong answer.",
-                "Not measured: apache does not offer what 'memory' needs.",
+                "Not measured: apache and h2o do not offer what 'memory' needs.",
                 "Not measured: nginx does not offer what 'cgi-c' and 'lua' need.",
             ]
         );

@@ -43,7 +43,7 @@ pub(crate) use command::shell;
 pub use digest::{Digest, QUANTILES};
 pub(crate) use knee::definition as definition_of_knee;
 pub use knee::{Knee, knees};
-use omissions::{Omissions, not_repeated};
+use omissions::{Omissions, not_repeated, told_together};
 use order::in_order;
 pub use phases::{LATE, PHASES};
 pub use point::{Cell, Response};
@@ -142,7 +142,7 @@ impl Run {
             question: header.question.clone(),
             command: Some(shell(&command)),
             notes: {
-                let scaled = manifest.scaled.iter();
+                let scaled = told_together(&manifest.scaled).into_iter();
                 let scaled = scaled.map(|what| format!("Scaled to the budget: {what}."));
                 let all = manifest.notes.iter().cloned().chain(scaled);
                 all.chain(not_repeated(manifest.not_repeated)).collect()

@@ -87,8 +87,30 @@ impl Run {
     }
 }
 
-/// What stands behind the names of what was left out in a sentence of earlier versions.
+/// What stands behind the names of what was left out in a sentence.
 const LEFT_OUT: &str = " left out (priority ";
+
+/// What was scaled, with what was left out of one priority in one list, where the first of it
+/// stands.
+pub(super) fn told_together(scaled: &[String]) -> Vec<String> {
+    let mut told: Vec<(Vec<&str>, Option<&str>)> = Vec::new();
+    for said in scaled {
+        let (what, priority) = match said.split_once(LEFT_OUT) {
+            Some((what, priority)) => (what, Some(priority)),
+            None => (said.as_str(), None),
+        };
+        let mut known = told.iter_mut();
+        match known.find(|(_, other)| priority.is_some() && *other == priority) {
+            Some((list, _)) => list.push(what),
+            None => told.push((vec![what], priority)),
+        }
+    }
+    let sentence = |(what, priority): (Vec<&str>, Option<&str>)| match priority {
+        Some(priority) => format!("{}{LEFT_OUT}{priority}", words::list(&what)),
+        None => what.concat(),
+    };
+    told.into_iter().map(sentence).collect()
+}
 
 /// Whether sentences of earlier versions say of a server or a workload that it was left out.
 fn sentences_name(scaled: &[String], name: &str) -> bool {
@@ -106,4 +128,30 @@ fn sentences_name(scaled: &[String], name: &str) -> bool {
         })
     };
     lists.map(|(names, _)| names).any(is_in)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_one_priority_is_left_out_in_one_sentence() {
+        let scaled = [
+            "lwan left out (priority 3)",
+            "3 of 103 points on the axis of connections",
+            "4 KB and jetty left out (priority 3)",
+            "haproxy left out (priority 2)",
+            "each window lasts 400 ms instead of 1.00 s",
+        ];
+        let told = told_together(&scaled.map(str::to_owned));
+        assert_eq!(
+            told,
+            [
+                "lwan and 4 KB and jetty left out (priority 3)",
+                scaled[1],
+                scaled[3],
+                scaled[4],
+            ]
+        );
+    }
 }
