@@ -177,7 +177,11 @@ impl Run {
         let not_offered = alike.iter().map(|(products, workloads)| {
             let (does, need) = (
                 if products.len() == 1 { "does" } else { "do" },
-                if workloads.len() == 1 { "needs" } else { "need" },
+                if workloads.len() == 1 {
+                    "needs"
+                } else {
+                    "need"
+                },
             );
             let (products, workloads) = (words::list(products), words::list(workloads));
             format!("Not measured: {products} {does} not offer what {workloads} {need}.")
