@@ -138,7 +138,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let before = Before::look(&roots.proc, &[], Way::default());
         condition.hiccups = sys::hiccup::watch(cpus, args.hiccups, || false);
         let ours = [Some(std::process::id()), server].into_iter().flatten();
-        let ours: Vec<_> = ours.map(|pid| Group::alone(pid)).collect();
+        let ours: Vec<_> = ours.map(Group::alone).collect();
         condition.others = before.others(&roots.proc, &ours);
     }
     let examination = examine(&condition);
