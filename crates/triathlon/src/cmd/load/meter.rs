@@ -75,8 +75,10 @@ impl Meter {
 
     /// The generator and the server.
     fn groups(&self) -> (Group<'static>, Option<Group<'static>>) {
-        let group = |pid| Group::alone(pid);
-        (group(std::process::id()), self.server.map(group))
+        (
+            Group::alone(std::process::id()),
+            self.server.map(Group::alone),
+        )
     }
 }
 
