@@ -1,7 +1,7 @@
 //! Questions to the kernel by netlink: a socket for each, and its answers one after the other.
 
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use crate::socket::own;
 
@@ -25,44 +25,86 @@ pub(crate) struct Question<'a> {
 
 /// Asks, and lets `hear` have what follows the header of each answer.
 pub(crate) fn ask(question: &Question<'_>, hear: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    // SAFETY: socket takes numbers and returns a new descriptor.
-    let fd = unsafe { libc::socket(libc::AF_NETLINK, kind, question.family) };
-    if fd == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    let socket = own(fd);
-    let request = message(question);
-    // SAFETY: the buffer is live and as long as said.
-    let sent = unsafe {
-        libc::send(
-            socket.as_raw_fd(),
-            request.as_ptr().cast(),
-            request.len(),
-            0,
-        )
-    };
-    if sent == -1 {
-        return Err(io::Error::last_os_error());
-    }
+    let socket = open(question.family)?;
+    send(&socket, &message(question))?;
     let mut buffer = vec![0_u8; 32 * 1024];
     for _ in 0..REPLIES_MOST {
-        // SAFETY: the buffer is live and as long as said.
-        let got = unsafe {
-            libc::recv(
-                socket.as_raw_fd(),
-                buffer.as_mut_ptr().cast(),
-                buffer.len(),
-                0,
-            )
-        };
-        let length = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+        let length = receive(&socket, &mut buffer, 0)?;
         let has_more = parse(&buffer[..length], hear)?;
         if !has_more || !question.is_dump {
             return Ok(());
         }
     }
     Err(io::Error::other("netlink does not come to an end"))
+}
+
+/// Tells each of `bodies` as a message of that kind, some at once. What is not there any more is no
+/// error; the kernel answers nothing but errors.
+pub(crate) fn tell(family: libc::c_int, kind: u16, bodies: &[Vec<u8>]) -> io::Result<()> {
+    let socket = open(family)?;
+    let mut buffer = vec![0_u8; 32 * 1024];
+    for some in bodies.chunks(TOLD_AT_ONCE) {
+        let messages = some.iter().flat_map(|body| {
+            message(&Question {
+                family,
+                kind,
+                is_dump: false,
+                body,
+            })
+        });
+        send(&socket, &messages.collect::<Vec<u8>>())?;
+        // The kernel has done all of it when the call returns.
+        while let Some(length) = answered(receive(&socket, &mut buffer, libc::MSG_DONTWAIT))? {
+            match parse(&buffer[..length], &mut |_| ()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// So many messages are told at once: their errors find room in the socket.
+const TOLD_AT_ONCE: usize = 100;
+
+/// None where there is no answer yet.
+fn answered(received: io::Result<usize>) -> io::Result<Option<usize>> {
+    match received {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        received => received.map(Some),
+    }
+}
+
+fn open(family: libc::c_int) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    // SAFETY: socket takes numbers and returns a new descriptor.
+    let fd = unsafe { libc::socket(libc::AF_NETLINK, kind, family) };
+    match fd {
+        -1 => Err(io::Error::last_os_error()),
+        fd => Ok(own(fd)),
+    }
+}
+
+fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: the buffer is live and as long as said.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
+    match sent {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+fn receive(socket: &OwnedFd, buffer: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
+    // SAFETY: the buffer is live and as long as said.
+    let got = unsafe {
+        libc::recv(
+            socket.as_raw_fd(),
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+            flags,
+        )
+    };
+    usize::try_from(got).map_err(|_| io::Error::last_os_error())
 }
 
 fn message(question: &Question<'_>) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Before a trial: what earlier ones left to the kernel is waited for, and not for long.
+//! Between trials: what earlier ones left to the kernel is ended, or waited for, and not for long.
 //!
 //! Connections in TIME_WAIT, pages that are still to be written and tasks that want to run are work
 //! that is none of the trial's. Each is held against what it was when the lab began, or what a
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use model::trial::Waited;
 use model::units::{Bytes, Span};
-use sys::counters::system;
+use sys::counters::{socket, system};
 
 /// So many waits in vain for one thing, and it is not waited for any more.
 const IN_VAIN_MAX: u32 = 3;
@@ -18,6 +18,9 @@ const IN_VAIN_MAX: u32 = 3;
 const STEP: Span = Span::from_ms(20);
 /// So many bytes to be written more than at the start disturb nobody: a disk takes them at once.
 const DIRTY_MORE: u64 = 64 << 20;
+
+/// Fewer connections in TIME_WAIT take a CPU away for less than a millisecond when they end.
+const TIME_WAIT_MANY: u64 = 1_000;
 
 /// What a machine has to do beside a trial; none where that cannot be read.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -40,6 +43,8 @@ pub trait Machine {
     fn unrest(&self) -> Unrest;
     /// Lets that much time pass.
     fn pause(&self, span: Span);
+    /// Ends the connections in TIME_WAIT of which `port` is one end, if that is allowed.
+    fn end_time_wait(&self, port: u16);
 }
 
 /// This one.
@@ -53,6 +58,11 @@ impl Machine for Here {
 
     fn pause(&self, span: Span) {
         std::thread::sleep(std::time::Duration::from_nanos(span.as_ns()));
+    }
+
+    fn end_time_wait(&self, port: u16) {
+        // Where it is not allowed, they end by themselves.
+        let _ended = socket::end_time_wait(port);
     }
 }
 
@@ -172,6 +182,18 @@ impl<'a> Calm<'a> {
             }
         }
         Some(Waited { took, until, left })
+    }
+
+    /// Ends what a trial left in TIME_WAIT at the port of its server, which nobody asks any more. A
+    /// minute later the kernel would do it in lumps, in the midst of another trial.
+    pub fn after(&self, port: u16) {
+        let unrest = self.machine.unrest();
+        if unrest
+            .time_wait
+            .is_some_and(|count| count >= TIME_WAIT_MANY)
+        {
+            self.machine.end_time_wait(port);
+        }
     }
 
     fn restless(&self) -> Vec<(usize, u64)> {

@@ -1,10 +1,11 @@
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use super::*;
 
 /// A machine whose unrest depends on the time alone.
 struct Fake<F> {
     now: Cell<Span>,
+    ended: RefCell<Vec<u16>>,
     unrest: F,
 }
 
@@ -16,11 +17,16 @@ impl<F: Fn(u64) -> Unrest> Machine for Fake<F> {
     fn pause(&self, span: Span) {
         self.now.set(self.now.get() + span);
     }
+
+    fn end_time_wait(&self, port: u16) {
+        self.ended.borrow_mut().push(port);
+    }
 }
 
 fn fake<F: Fn(u64) -> Unrest>(unrest: F) -> Fake<F> {
     Fake {
         now: Cell::new(Span::ZERO),
+        ended: RefCell::default(),
         unrest,
     }
 }
@@ -41,6 +47,20 @@ fn for_a_while(restless: Unrest) -> impl Fn(u64) -> Unrest {
         1_000..1_500 => restless,
         _ => REST,
     }
+}
+
+#[test]
+fn many_connections_in_time_wait_are_ended_at_the_port_of_the_trial() {
+    let machine = fake(for_a_while(Unrest {
+        time_wait: Some(1_000),
+        ..REST
+    }));
+    let calm = Calm::of(&machine, PATIENCE);
+    calm.after(4_711);
+    assert_eq!(*machine.ended.borrow(), [0; 0], "a few disturb nobody");
+    machine.pause(Span::from_s(1));
+    calm.after(4_712);
+    assert_eq!(*machine.ended.borrow(), [4_712]);
 }
 
 #[test]

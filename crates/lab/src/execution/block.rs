@@ -336,6 +336,10 @@ impl Lab<'_> {
         }
         let mut trial = trial::measure(self.generator, running, &plan, point, &surroundings)?;
         trial.context.waited = waited;
+        // Of what somebody else started others may be asking.
+        if running.installed().external.is_none() {
+            self.calm.after(running.port());
+        }
         if trial.record.interrupted {
             return Err(LabError::Interrupted);
         }

@@ -1,11 +1,13 @@
 //! Listening sockets: who owns them, how long their accept queue is and may be; and whether their
-//! connections have ended. Those that take datagrams have a file of their own.
+//! connections have ended, and an end to those that only wait. Those that take datagrams have a
+//! file of their own.
 //!
 //! Asked of the kernel by sock_diag, because `/proc/net/tcp` has no limit of the queue and lists
 //! every connection in TIME_WAIT before it comes to an end. Cost: one socket, one reply.
 
 mod memory;
 mod receivers;
+mod time_wait;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,6 +16,7 @@ use crate::netlink::{self, Question};
 
 pub use self::memory::{Memory, memory};
 pub use self::receivers::{Receiver, receivers, receivers_at};
+pub use self::time_wait::end_time_wait;
 
 /// One listening TCP socket.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
