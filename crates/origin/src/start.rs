@@ -75,6 +75,9 @@ pub struct Running {
     threads: Vec<JoinHandle<Summary>>,
 }
 
+/// So many files there is room for from the start: connections, for the most part. It takes 512 KB.
+const FILES: u64 = 1 << 16;
+
 /// Starts a server. It accepts connections on return.
 pub fn start(settings: Settings) -> Result<Running, OriginError> {
     let settings = Arc::new(settings);
@@ -84,6 +87,8 @@ pub fn start(settings: Settings) -> Result<Running, OriginError> {
     })?;
     // Where it may not be raised, what is refused later is counted.
     let _as_it_is = process::raise_open_files(u64::MAX);
+    // Before there are threads: later it would take a worker away for milliseconds.
+    let _made = process::make_room_for_files(FILES);
     let (addresses, listeners, mut datagrams) = listeners(&settings)?;
     let control = Arc::new(Control::default());
     let mut running = Running {

@@ -42,8 +42,8 @@ struct Need<'a> {
     sources: &'a [IpAddr],
 }
 
-/// Raises the limit of open files as far as it goes, and looks at all limits that this process
-/// meets with `workers` of the plan.
+/// Raises the limit of open files as far as it goes, looks at all limits that this process meets
+/// with `workers` of the plan, and has the kernel make room for their files.
 ///
 /// # Errors
 ///
@@ -54,7 +54,10 @@ pub(crate) fn check(
     targets: &[SocketAddr],
 ) -> Result<(), LoadError> {
     let need = Need::of(plan, workers.clone(), targets);
-    refuse(plan, need.obstacles(files_allowed(&need), proc()))
+    refuse(plan, need.obstacles(files_allowed(&need), proc()))?;
+    // Where there is no room yet, the kernel makes it while the load runs.
+    let _made = sys::process::make_room_for_files(need.files());
+    Ok(())
 }
 
 /// Divides the workers of `plan` into as few processes as their open files need.

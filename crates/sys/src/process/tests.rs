@@ -241,6 +241,22 @@ fn waiting_tells_data_from_silence() {
 }
 
 #[test]
+fn there_is_room_for_as_many_files_as_was_asked_for() {
+    let room = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("FDSize:"));
+        line.unwrap().trim().parse::<u64>().unwrap()
+    };
+    let limit = raise_open_files(3_000).unwrap();
+    make_room_for_files(3_000).unwrap();
+    assert!(room() >= limit.min(3_000), "{}", room());
+    // As far as the limit allows is far enough.
+    let most = room();
+    make_room_for_files(0).unwrap();
+    assert_eq!(room(), most);
+}
+
+#[test]
 fn the_limit_of_open_files_never_shrinks() {
     let before = raise_open_files(1).unwrap();
     assert!(raise_open_files(before).unwrap() >= before);
