@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 use model::PointId;
 
 use super::{Racer, Rival};
-use crate::pairs::{Answer, Family, rounds_needed};
+use crate::pairs::{Answer, Family, ranked_pairs, rounds_needed};
 use crate::words;
 
 /// A server in a list.
@@ -79,11 +79,12 @@ impl Ranks {
         less_is_better: bool,
     ) -> Option<Self> {
         let count = racers.len();
-        if count < 3 {
+        let comparisons = ranked_pairs(count);
+        if comparisons == 0 {
             return None;
         }
         let family_of_pairs = Family {
-            comparisons: count * (count - 1) / 2,
+            comparisons,
             ..family
         };
         let pairs = pairs(racers, rounds_needed(family.comparisons, family.alpha));

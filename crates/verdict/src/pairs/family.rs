@@ -298,6 +298,15 @@ impl Estimate {
     }
 }
 
+/// How many pairs so many servers are ranked by: all, and none of two or fewer, whose one answer says
+/// as much.
+pub const fn ranked_pairs(servers: usize) -> usize {
+    match servers {
+        0..=2 => 0,
+        _ => servers * (servers - 1) / 2,
+    }
+}
+
 /// The fewest rounds in which `comparisons` paired comparisons can be told apart from chance with
 /// `alpha` for all of them: 6 for one, 8 for six, 11 for forty-five. With fewer not even rounds
 /// that all say the same would do: the smallest p of `k` rounds is 2 / 2^k.

@@ -30,7 +30,8 @@ mod ranks;
 pub use again::{Held, differing_at_most, held};
 pub use estimate::{ALPHA, Estimate, Sample, paired, unpaired};
 pub use family::{
-    Answer, Family, MARGIN, More, Why, declared_connections, rounds_needed, rounds_needed_unpaired,
+    Answer, Family, MARGIN, More, Why, declared_connections, ranked_pairs, rounds_needed,
+    rounds_needed_unpaired,
 };
 pub use precision::{FAIR, Precision, SHARP, Sharpness};
 

@@ -1,7 +1,7 @@
 //! What an experiment costs in time, and how it is made to fit: points first, then the windows and,
 //! as far as the experiment allows, the warm-up with them, then rounds, never below the number that
-//! its comparisons need. Where all of that is not enough, what has the least priority is left out.
-//! What was scaled is told.
+//! its comparisons need. Where all of that is not enough, what has the least priority is left out,
+//! as long as there is some also for the rounds that ranks need. What was scaled is told.
 
 mod present;
 mod rounds;
@@ -19,7 +19,7 @@ use verdict::words;
 use super::{Racer, Slot, schedule, spread};
 
 pub use self::present::Present;
-use self::rounds::comparisons;
+use self::rounds::{comparisons, rounds_to_rank};
 pub use self::rounds::{rounds_least, rounds_needed, untold};
 use self::work::{START, starts};
 pub(crate) use self::work::{Work, block_work, restart, start_time};
@@ -137,8 +137,6 @@ pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: S
         Cost::of(candidate, &present, at_once).time + checks(candidate, &present)
     };
     let fits = |candidate: &Experiment| takes(candidate) <= plannable(budget);
-    let least_rounds =
-        |candidate: &Experiment| rounds_needed(comparisons(candidate, &present_of(candidate)));
     let mut said = Vec::new();
     let mut left_out = Vec::new();
     let mut note = |before: &Experiment, after: &Experiment, priority: Option<u32>| {
@@ -146,11 +144,21 @@ pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: S
         let why = Why::Budget { time, priority };
         left_out.extend(super::left_out(before, after, why));
     };
+    let least_rounds =
+        |candidate: &Experiment| rounds_needed(comparisons(candidate, &present_of(candidate)));
+    let to_rank = |candidate: &Experiment| rounds_to_rank(candidate, &present_of(candidate));
+    // Where ranks are beyond what the budget has, nothing is left out for them.
+    let steps = left_out_until(experiment, &labels, &|candidate| {
+        fits(&smallest(candidate, to_rank(candidate)))
+    });
+    let steps = steps.or_else(|_| {
+        left_out_until(experiment, &labels, &|candidate| {
+            fits(&smallest(candidate, least_rounds(candidate)))
+        })
+    });
+    let (Ok(steps) | Err(steps)) = steps;
     let mut current = experiment.clone();
-    while !fits(&smallest(&current, least_rounds(&current))) {
-        let Some((fewer, priority)) = without_the_least(&current, &labels) else {
-            break;
-        };
+    for (fewer, priority) in steps {
         said.push(tell_names(&current, &fewer, &labels, priority));
         note(&current, &fewer, Some(priority));
         current = fewer;
@@ -182,6 +190,29 @@ pub fn scale(experiment: &Experiment, present: &Present, at_once: u32, budget: S
         experiment: current,
         said,
         left_out,
+    }
+}
+
+/// An experiment with the priority of what it is without.
+type Step = (Experiment, u32);
+
+/// `experiment` with one server or workload after the other left out until it is `enough`; an error
+/// with all steps where it never is.
+fn left_out_until(
+    experiment: &Experiment,
+    present: &BTreeSet<&str>,
+    enough: &dyn Fn(&Experiment) -> bool,
+) -> Result<Vec<Step>, Vec<Step>> {
+    let mut steps: Vec<Step> = Vec::new();
+    loop {
+        let current = steps.last().map_or(experiment, |(fewer, _)| fewer);
+        if enough(current) {
+            return Ok(steps);
+        }
+        let Some(step) = without_the_least(current, present) else {
+            return Err(steps);
+        };
+        steps.push(step);
     }
 }
 
@@ -217,10 +248,7 @@ fn tell_names(
 /// `experiment` without the server or workload that is missed least, and its priority: that of the
 /// largest number, and of these the last of the file; none where all have priority 1. Servers that
 /// are not here cost nothing, and stay as rows.
-fn without_the_least(
-    experiment: &Experiment,
-    present: &BTreeSet<&str>,
-) -> Option<(Experiment, u32)> {
+fn without_the_least(experiment: &Experiment, present: &BTreeSet<&str>) -> Option<Step> {
     let file = experiment.file();
     let is_present = |index: usize| {
         let without = |file: &mut ExperimentFile| drop(file.server.remove(index));

@@ -1,6 +1,7 @@
 //! How many rounds the comparisons of an experiment need, and what fewer cannot tell.
 
 use model::Experiment;
+use model::experiment::Workload;
 use verdict::words;
 
 use super::Present;
@@ -17,17 +18,32 @@ pub fn rounds_least(experiment: &Experiment, present: &Present) -> u32 {
     rounds_needed(comparisons(experiment, present)).min(experiment.rounds())
 }
 
+/// The fewest rounds that a budget leaves as long as there is something else to leave out: as many
+/// as the comparisons need, and as many as it takes to rank the servers of each workload.
+pub(super) fn rounds_to_rank(experiment: &Experiment, present: &Present) -> u32 {
+    let workloads = experiment.workloads().iter();
+    let pairs = workloads.map(|workload| {
+        let asked = asked(experiment, present, workload);
+        verdict::pairs::ranked_pairs(asked)
+    });
+    let needed = rounds_needed(pairs.max().unwrap_or(0));
+    needed.max(rounds_needed(comparisons(experiment, present)))
+}
+
 /// How many comparisons `experiment` has with `present` of its servers installed: one for each
 /// workload and each server that it is asked of, but the reference.
 pub(super) fn comparisons(experiment: &Experiment, present: &Present) -> usize {
-    let servers = || experiment.servers().iter().enumerate();
-    let servers = || servers().filter(|(index, _)| present.has(*index));
     let workloads = experiment.workloads().iter();
-    let rivals = workloads.map(|workload| {
-        let asked = servers().filter(|(_, server)| experiment.asks(workload, server.speech));
-        asked.count().saturating_sub(1)
-    });
+    let rivals = workloads.map(|one| asked(experiment, present, one).saturating_sub(1));
     rivals.sum()
+}
+
+/// Of how many servers `workload` is asked.
+fn asked(experiment: &Experiment, present: &Present, workload: &Workload) -> usize {
+    let servers = experiment.servers().iter().enumerate();
+    let present = servers.filter(|(index, _)| present.has(*index));
+    let asked = present.filter(|(_, server)| experiment.asks(workload, server.speech));
+    asked.count()
 }
 
 /// What the rounds of `experiment` cannot tell with `present` of its servers installed, a sentence;

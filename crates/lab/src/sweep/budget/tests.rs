@@ -92,6 +92,53 @@ fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
     assert_eq!(none.experiment.duration(), Span::from_ms(200));
 }
 
+/// Sixteen servers have 45 comparisons in three workloads, which 11 rounds can answer, and 120 pairs
+/// in each, which take 13.
+#[test]
+fn ranks_keep_their_rounds_while_there_is_something_else_to_leave_out() {
+    let study = crate::experiment::read("rootusers-2016", &[]).unwrap();
+    let study = study.experiment;
+    let servers = study.servers().iter().enumerate();
+    let present: Present = servers
+        .filter(|(_, server)| server.cores == 1)
+        .map(|(index, _)| index)
+        .collect();
+    let mut kept = 0;
+    for minutes in 12..40 {
+        let scaled = scale(&study, &present, AT_ONCE, Span::from_s(60 * minutes));
+        let left = &scaled.experiment;
+        let count = left.servers().iter().filter(|server| server.cores == 1);
+        let needed = rounds_needed(verdict::pairs::ranked_pairs(count.count()));
+        assert!(
+            !scaled.fits || left.rounds() >= needed,
+            "{minutes} min: {} of {needed}, {:?}",
+            left.rounds(),
+            scaled.said
+        );
+        kept += u32::from(scaled.fits);
+    }
+    assert!(kept > 10, "{kept}");
+    // Where ranks never fit, nothing is left out for them.
+    let small = first_heat(&[
+        "rounds=20",
+        "duration=1s",
+        "duration_min=1s",
+        "workload[1].priority=2",
+    ]);
+    let all = these(&[0, 1, 2, 3]);
+    let cost = Cost::of(&small, &all, AT_ONCE).time / 20;
+    for rounds in 3..20 {
+        let scaled = scale(
+            &small,
+            &all,
+            AT_ONCE,
+            cost * rounds * 8 / 7 + Span::from_s(3),
+        );
+        let is_whole = scaled.experiment.workloads().len() == 2;
+        assert!(is_whole || rounds < 8, "{rounds}: {:?}", scaled.said);
+    }
+}
+
 #[test]
 fn points_that_a_study_names_are_the_last_that_a_budget_leaves_out() {
     let values: Vec<u32> = [1, 2, 4]
