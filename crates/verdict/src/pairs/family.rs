@@ -298,8 +298,8 @@ impl Estimate {
     }
 }
 
-/// How many pairs so many servers are ranked by: all, and none of two or fewer, whose one answer says
-/// as much.
+/// How many pairs so many servers are ranked by: all, and none of two or fewer, whose one answer
+/// says as much.
 pub const fn ranked_pairs(servers: usize) -> usize {
     match servers {
         0..=2 => 0,

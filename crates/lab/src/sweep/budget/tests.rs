@@ -92,8 +92,8 @@ fn a_budget_thins_points_then_duration_then_rounds_to_those_needed() {
     assert_eq!(none.experiment.duration(), Span::from_ms(200));
 }
 
-/// Sixteen servers have 45 comparisons in three workloads, which 11 rounds can answer, and 120 pairs
-/// in each, which take 13.
+/// Sixteen servers have 45 comparisons in three workloads, which 11 rounds can answer, and 120
+/// pairs in each, which take 13.
 #[test]
 fn ranks_keep_their_rounds_while_there_is_something_else_to_leave_out() {
     let study = crate::experiment::read("rootusers-2016", &[]).unwrap();

@@ -58,9 +58,10 @@ pub(crate) struct Args {
     /// Make it take at most this long: thins points first, then windows and the warm-up as far as
     /// the experiment allows (`duration_min`, `warmup_min`), then rounds down to what the
     /// comparisons need, leaves out what has the least priority where that, and the few rounds more
-    /// that ranks need, does not fit, and says what it scaled. An eighth of the time is kept for trials that something disturbs: these are
-    /// measured again, up to twice, while that helps and there is time. Rounds beyond those that
-    /// the comparisons need are left out where starts and trials take longer than reckoned.
+    /// that ranks need, does not fit, and says what it scaled. An eighth of the time is kept for
+    /// trials that something disturbs: these are measured again, up to twice, while that helps and
+    /// there is time. Rounds beyond those that the comparisons need are left out where starts and
+    /// trials take longer than reckoned.
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
     /// Continue an interrupted experiment where it stopped: in DIR, or in its newest folder.
