@@ -924,7 +924,9 @@ fn what_a_server_warns_of_when_it_starts_is_told_in_each_trial() {
             warning.contains("2048") && warning.contains("2025"),
             "{warning}"
         );
-        assert_eq!(facts.error_log_lines, 0, "{facts:?}");
+        // On a busy machine it says that it runs after it has answered.
+        let mut later = facts.error_log.iter();
+        assert!(later.all(|line| line.contains(":notice]")), "{facts:?}");
     }
     running.stop();
 }

@@ -107,8 +107,12 @@ fn ranks_keep_their_rounds_while_there_is_something_else_to_leave_out() {
     for minutes in 12..40 {
         let scaled = scale(&study, &present, AT_ONCE, Span::from_s(60 * minutes));
         let left = &scaled.experiment;
-        let count = left.servers().iter().filter(|server| server.cores == 1);
-        let needed = rounds_needed(verdict::pairs::ranked_pairs(count.count()));
+        let asked = left.workloads().iter().map(|workload| {
+            let servers = left.servers().iter().filter(|server| server.cores == 1);
+            let asked = servers.filter(|server| left.asks(workload, server.speech));
+            asked.count()
+        });
+        let needed = rounds_needed(verdict::pairs::ranked_pairs(asked.max().unwrap()));
         assert!(
             !scaled.fits || left.rounds() >= needed,
             "{minutes} min: {} of {needed}, {:?}",
