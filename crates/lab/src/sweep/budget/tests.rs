@@ -104,7 +104,7 @@ fn ranks_keep_their_rounds_while_there_is_something_else_to_leave_out() {
         .map(|(index, _)| index)
         .collect();
     let mut kept = 0;
-    for minutes in 12..40 {
+    for minutes in [12, 20, 28, 36] {
         let scaled = scale(&study, &present, AT_ONCE, Span::from_s(60 * minutes));
         let left = &scaled.experiment;
         let asked = left.workloads().iter().map(|workload| {
@@ -121,7 +121,7 @@ fn ranks_keep_their_rounds_while_there_is_something_else_to_leave_out() {
         );
         kept += u32::from(scaled.fits);
     }
-    assert!(kept > 10, "{kept}");
+    assert!(kept >= 3, "{kept}");
     // Where ranks never fit, nothing is left out for them.
     let small = first_heat(&[
         "rounds=20",
