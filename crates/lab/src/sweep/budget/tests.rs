@@ -122,25 +122,38 @@ fn ranks_keep_their_rounds_while_there_is_something_else_to_leave_out() {
         kept += u32::from(scaled.fits);
     }
     assert!(kept >= 3, "{kept}");
-    // Where ranks never fit, nothing is left out for them.
-    let small = first_heat(&[
-        "rounds=20",
-        "duration=1s",
-        "duration_min=1s",
-        "workload[1].priority=2",
-    ]);
-    let all = these(&[0, 1, 2, 3]);
-    let cost = Cost::of(&small, &all, AT_ONCE).time / 20;
-    for rounds in 3..20 {
-        let scaled = scale(
-            &small,
-            &all,
-            AT_ONCE,
-            cost * rounds * 8 / 7 + Span::from_s(3),
-        );
-        let is_whole = scaled.experiment.workloads().len() == 2;
-        assert!(is_whole || rounds < 8, "{rounds}: {:?}", scaled.said);
-    }
+}
+
+/// Sixteen servers have 15 comparisons, which 10 rounds can answer; fifteen of them, which are 105
+/// pairs, take 13 rounds to rank, and more time.
+#[test]
+fn nothing_is_left_out_for_ranks_that_do_not_fit_without_it_either() {
+    let server = |number| {
+        let priority = if number == 16 { 2 } else { 1 };
+        format!("[[server]]\nproduct = 'nginx'\nlabel = 'n{number}'\npriority = {priority}\n")
+    };
+    let text = format!(
+        "[experiment]\nname = 'x'\nquestion = '?'\nrounds = 20\nduration = '1s'\n\
+         duration_min = '1s'\n{}[[workload]]\nname = 'w'\nbody = {{ bytes = 7 }}\n\
+         [load]\nconnections = [1]\n",
+        (1..=16).map(server).collect::<String>()
+    );
+    let experiment = crate::experiment::parse("x.toml", &text, &[]).unwrap();
+    let all: Present = (0..16).collect();
+    let of = |rounds: u64| {
+        let round = Cost::of(&experiment, &all, AT_ONCE).time / 20;
+        let time = (round * rounds + checks(&experiment, &all)) * 8 / 7 + Span::from_ms(10);
+        let scaled = scale(&experiment, &all, AT_ONCE, time);
+        (
+            scaled.experiment.servers().len(),
+            scaled.experiment.rounds(),
+        )
+    };
+    assert_eq!(of(10), (16, 10));
+    assert_eq!(of(11), (16, 11));
+    // The last of them goes where the others can be ranked without it.
+    assert_eq!(of(12), (15, 13));
+    assert_eq!(of(13), (16, 13));
 }
 
 #[test]
